@@ -524,7 +524,7 @@ def wrong_view(B: int, T: int, C: int, H: int, seed: int = 0) -> OrderCheck:
     q = walkthrough_tensors(B, T, C, H, seed)["q"]
     D = C // H
     return _order_check(
-        q, H,
+        q,
         right=lambda z: z.view(B, T, H, D).transpose(1, 2),
         wrong=lambda z: z.contiguous().view(B, H, T, D),
         right_code=f"q.view({B}, {T}, {H}, {D}).transpose(1, 2)",
@@ -550,7 +550,7 @@ def wrong_merge(B: int, T: int, C: int, H: int, seed: int = 0) -> OrderCheck:
         return z.transpose(1, 2).contiguous().view(B, T, C)
 
     return _order_check(
-        q, H,
+        q,
         right=lambda z: merge(split(z)),
         wrong=lambda z: split(z).reshape(B, T, C),
         right_code=f"q_heads.transpose(1, 2).contiguous().view({B}, {T}, {C})",
@@ -790,7 +790,7 @@ def _reach_size(tensor: Tensor, reach: str) -> int:
     return sizes
 
 
-def _order_check(q: Tensor, H: int, right, wrong, right_code: str, wrong_code: str, **rest) -> OrderCheck:
+def _order_check(q: Tensor, right, wrong, right_code: str, wrong_code: str, **rest) -> OrderCheck:
     B, T, C = q.shape
     # Positions, not values, go through both orders: two numbers that happen to be equal can't hide a swap.
     position = torch.arange(B * T * C).view(B, T, C)
