@@ -13,7 +13,6 @@ Symbols: d_k entries of a query or key, n pairs, C = d_model, mu mean, rho corre
 """
 
 import math
-import operator
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from itertools import product
@@ -22,9 +21,13 @@ import numpy as np
 import pandas as pd
 import torch
 
+from qkv_core.device import resolve
+from qkv_core.masks import whole
+
 MAX_PAIRS = 1_000_000
 MAX_D = 16_384
 MAX_MODEL = 4_096
+MAX_ENTRIES = 1 << 30         # pairs times d_k: some 8 seconds of one CPU thread
 CHUNK = 16_384                # pairs at a time on the CPU: three buffers of 64 KB stay in cache
 CHUNK_CUDA = 1 << 20          # a kernel launch costs as much as 100,000 draws
 LINEAR_FLOATS = 1 << 20       # entries of one token buffer when real projections are drawn
@@ -82,7 +85,7 @@ class Assumptions:
             raise ValueError(f"mean must be from -100 to 100; got {self.mean!r}")
         if not -1 <= self.rho <= 1:
             raise ValueError(f"rho must be from -1 to 1; got {self.rho!r}")
-        _whole("d_model", self.d_model, 1, MAX_MODEL)
+        whole("d_model", self.d_model, 1, MAX_MODEL)
         if self.linear and (self.mean or self.rho):
             raise ValueError(f"linear needs mean 0 and rho 0; got mean {self.mean!r} and rho {self.rho!r}")
 
@@ -127,13 +130,13 @@ def theory(d_k: int, distribution: str | Assumptions = "normal") -> Law:
         ValueError: d_k or the assumptions are out of range.
     Source: Vaswani et al. 2017, section 3.2.1, footnote 4, for the case mu = rho = 0.
     """
-    d = _whole("d_k", d_k, 1, MAX_D)
+    d = whole("d_k", d_k, 1, MAX_D)
     a = _assumptions(distribution)
     if a.linear:
         return _linear_law(d, a)
     kappa = MOMENTS[a.distribution][1]
     one = 1 + 2 * a.mean**2 * (1 + a.rho) + a.rho**2 * (kappa - 2)
-    one = one if one > 1e-12 else 0.0             # signs with rho = +-1: q.k is the same for every pair
+    one = one if one > 1e-12 else 0.0             # signs with rho = 1: q.k is the same for every pair
     return Law(d * (a.mean**2 + a.rho), d * one, 3 + (_product_kurtosis(a) - 3) / d if one else math.nan)
 
 
@@ -309,8 +312,8 @@ def variance_table(d_ks: Iterable[int], n_samples: int = 10_000, seed: int = 0,
         seed: 0 to 2^32 - 1.
         distribution: a name ("normal", "uniform", "sign", "heavy"), or Assumptions for a mean, a correlation or
             default layers.
-        device: "cpu", or "cuda", where only a large run is drawn there (from the GPU's own generator, so its numbers
-            differ from the CPU's); a small one stays on the CPU. `frame.attrs["device"]` says where.
+        device: "auto", "cpu", "cuda" or "mps". A large run is drawn on a CUDA device (from the GPU's own generator, so
+            its numbers differ from the CPU's), anything else on the CPU. `frame.attrs["device"]` says where.
         progress: called with the share done, above 0 to 1, after each chunk; an exception from it cancels the run.
     Returns:
         DataFrame: d_k; theory (variance of q.k that holds for these assumptions); unscaled (sample variance of q.k);
@@ -354,7 +357,7 @@ def variance_sweep(max_d: int, n_samples: int = 10_000, seed: int = 0, distribut
         ValueError: an argument is out of range.
     Source: Vaswani et al. 2017, section 3.2.1, footnote 4.
     """
-    a, n, seed, last = _assumptions(distribution), _pair_count(n_samples), _seed(seed), _whole("max_d", max_d, 1, MAX_D)
+    a, n, seed, last = _assumptions(distribution), _pair_count(n_samples), _seed(seed), whole("max_d", max_d, 1, MAX_D)
     where = _device(device, n * last)
     d = np.arange(1, last + 1)
     (plain,) = _sums(a, d.tolist(), n, seed, where, progress, powers=(0,))
@@ -446,7 +449,7 @@ def dot_products(d_k: int, n_samples: int = 10_000, seed: int = 0, distribution:
     Raises:
         ValueError: an argument is out of range.
     """
-    a, n, seed, d_k = _assumptions(distribution), _pair_count(n_samples), _seed(seed), _whole("d_k", d_k, 1, MAX_D)
+    a, n, seed, d_k = _assumptions(distribution), _pair_count(n_samples), _seed(seed), whole("d_k", d_k, 1, MAX_D)
     stream = _partial_dots(a, d_k, n, seed, _device(device, n * d_k), progress=None)
     return torch.cat([dots.cpu() for d, dots in stream if d == d_k]) + theory(d_k, a).mean
 
@@ -469,7 +472,7 @@ def dot_product_histogram(d_k: int, n_samples: int = 10_000, seed: int = 0, dist
         ValueError: an argument is out of range.
     Source: Vaswani et al. 2017, section 3.2.1, footnote 4; density of a sum of normal products: Craig 1936.
     """
-    a, bins = _assumptions(distribution), _whole("bins", bins, 1, 1000)
+    a, bins = _assumptions(distribution), whole("bins", bins, 1, 1000)
     dots = dot_products(d_k, n_samples, seed, a, device)
     law, n = theory(d_k, a), len(dots)
     plain = not (a.linear or a.mean or a.rho) and a.distribution == "normal"
@@ -552,37 +555,27 @@ def _assumptions(distribution: str | Assumptions) -> Assumptions:
     return distribution if isinstance(distribution, Assumptions) else Assumptions(distribution)
 
 
-def _whole(name: str, value, low: int, high: int) -> int:
-    try:
-        number = operator.index(value)
-    except TypeError:
-        raise ValueError(f"{name} must be a whole number from {low} to {high}; got {value!r}") from None
-    if isinstance(value, bool) or not low <= number <= high:
-        raise ValueError(f"{name} must be a whole number from {low} to {high}; got {value!r}")
-    return number
-
-
 def _pair_count(n_samples) -> int:
-    return _whole("n_samples", n_samples, 1, MAX_PAIRS)
+    return whole("n_samples", n_samples, 1, MAX_PAIRS)
 
 
 def _seed(seed) -> int:
-    return _whole("seed", seed, 0, 2**32 - 1)     # the CPU generator reads no more than 32 bits of it
+    return whole("seed", seed, 0, 2**32 - 1)     # the CPU generator reads no more than 32 bits of it
 
 
 def _d_list(d_ks) -> list[int]:
     if not isinstance(d_ks, Iterable) or isinstance(d_ks, str):
         raise ValueError(f"d_ks must be a sequence of whole numbers; got {d_ks!r}")
-    checked = [_whole("each of d_ks", d, 1, MAX_D) for d in d_ks]
+    checked = [whole("each of d_ks", d, 1, MAX_D) for d in d_ks]
     if not checked:
         raise ValueError("d_ks must hold at least one whole number; got none")
     return checked
 
 
 def _device(device: str | torch.device, entries: int) -> torch.device:
-    """Where to draw: the GPU only for a large run, the CPU for everything else."""
-    try:
-        asked = torch.device(device)
-    except (RuntimeError, TypeError):
-        raise ValueError(f"device must be a torch device such as 'cpu' or 'cuda'; got {device!r}") from None
+    """Where to draw: the GPU only for a large run, the CPU for everything else and where the GPU fails its probe."""
+    name = device.type if isinstance(device, torch.device) else device
+    asked = resolve(name)
+    if entries > MAX_ENTRIES:
+        raise ValueError(f"n_samples times the largest d_k must be at most {MAX_ENTRIES:,}; got {entries:,}")
     return asked if asked.type == "cuda" and entries >= CUDA_WORTH else torch.device("cpu")

@@ -1,0 +1,340 @@
+"""The settings of the lab: their names, kinds, defaults and limits, and how an address spells them.
+
+Standard library only. Parsing and formatting are pure: an address goes in, legal values and a list of what had to be
+replaced come out, and nothing in between can fail. Tokens are short ASCII and are never translated.
+"""
+
+from __future__ import annotations
+
+import math
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from functools import cache
+from typing import Any
+
+VERSION = "1"
+"""The version that a shared link carries, so that a later release can read today's links as they were meant."""
+
+FOREIGN = ("v", "embed", "embed_options")
+"""Parameters of the address that are no settings: the link version and Streamlit's own."""
+
+CLIP = 40
+"""Characters of a rejected value that are repeated to the viewer."""
+
+
+@dataclass(frozen=True)
+class Problem:
+    """One value of an address that could not be used as it came.
+
+    key: the parameter, given: its text (clipped), used: the token that stands in for it ("" when nothing does),
+    reason: "unknown", "repeated" or "replaced".
+    """
+
+    key: str
+    given: str
+    used: str
+    reason: str
+
+
+@dataclass(frozen=True)
+class Choice:
+    """One of a few words or numbers, e.g. a mask or a power of two."""
+
+    key: str
+    default: Any
+    choices: tuple[Any, ...]
+
+    def parse(self, text: str) -> Any:
+        by_token = {self.format(c): c for c in self.choices}
+        if text in by_token:
+            return by_token[text]
+        number = read_number(text)
+        if number is None or not all(isinstance(c, int | float) for c in self.choices):
+            return self.default
+        return min(self.choices, key=lambda c: (abs(c - number), c))
+
+    def format(self, value: Any) -> str:
+        return str(value)
+
+    def legal(self, value: Any) -> bool:
+        return value in self.choices
+
+
+@dataclass(frozen=True)
+class Whole:
+    """A whole number from low to high."""
+
+    key: str
+    default: int
+    low: int
+    high: int
+
+    def parse(self, text: str) -> int:
+        number = read_number(text)
+        if number is None:
+            return self.default
+        return int(min(max(round(number), self.low), self.high))
+
+    def format(self, value: int) -> str:
+        return str(value)
+
+    def legal(self, value: Any) -> bool:
+        return isinstance(value, int) and not isinstance(value, bool) and self.low <= value <= self.high
+
+
+@dataclass(frozen=True)
+class Steps:
+    """A decimal number on a grid: start/per, (start+1)/per, ... stop/per, exact because the grid is whole numbers."""
+
+    key: str
+    default: float
+    start: int
+    stop: int
+    per: int
+
+    @property
+    def options(self) -> tuple[float, ...]:
+        return _grid(self.start, self.stop, self.per)
+
+    @property
+    def digits(self) -> int:
+        """Decimals that write each value exactly: 2 for steps of 1/20."""
+        return next(d for d in range(7) if 10**d % self.per == 0)
+
+    def parse(self, text: str) -> float:
+        number = read_number(text)
+        if number is None:
+            return self.default
+        number = min(max(number, self.start / self.per), self.stop / self.per)
+        return min(max(round(number * self.per), self.start), self.stop) / self.per
+
+    def format(self, value: float) -> str:
+        return f"{value:.{self.digits}f}"
+
+    def legal(self, value: Any) -> bool:
+        return value in self.options
+
+
+@dataclass(frozen=True)
+class Flag:
+    """Yes or no, spelled 1 and 0."""
+
+    key: str
+    default: bool
+
+    def parse(self, text: str) -> bool:
+        return {"1": True, "0": False}.get(text, self.default)
+
+    def format(self, value: bool) -> str:
+        return "1" if value else "0"
+
+    def legal(self, value: Any) -> bool:
+        return isinstance(value, bool)
+
+
+@dataclass(frozen=True)
+class Numbers:
+    """A short list of different whole numbers, each from low to high, at least one and at most `most` of them."""
+
+    key: str
+    default: tuple[int, ...]
+    low: int
+    high: int
+    most: int
+
+    def parse(self, text: str) -> tuple[int, ...]:
+        numbers = [read_number(part) for part in text.split(",")[: self.most]]
+        kept = [int(min(max(round(n), self.low), self.high)) for n in numbers if n is not None]
+        return tuple(sorted(set(kept))) or self.default
+
+    def format(self, value: Sequence[int]) -> str:
+        return ",".join(str(n) for n in value)
+
+    def legal(self, value: Any) -> bool:
+        return (
+            isinstance(value, tuple)
+            and 0 < len(value) <= self.most
+            and list(value) == sorted(set(value))
+            and all(isinstance(n, int) and self.low <= n <= self.high for n in value)
+        )
+
+
+@dataclass(frozen=True)
+class Grid:
+    """A matrix of decimal numbers, rows apart by ";" and columns by ",", each entry between -limit and limit."""
+
+    key: str
+    default: tuple[tuple[float, ...], ...]
+    limit: float = 100.0
+
+    def parse(self, text: str) -> tuple[tuple[float, ...], ...]:
+        if len(text) > 40 * sum(map(len, self.default)):
+            return self.default
+        rows = tuple(tuple(read_number(cell) for cell in row.split(",")) for row in text.split(";"))
+        if [len(r) for r in rows] != [len(r) for r in self.default] or any(n is None for r in rows for n in r):
+            return self.default
+        return tuple(tuple(min(max(n, -self.limit), self.limit) for n in r) for r in rows)
+
+    def format(self, value: Sequence[Sequence[float]]) -> str:
+        return ";".join(",".join(f"{n:.6g}" for n in row) for row in value)
+
+    def legal(self, value: Any) -> bool:
+        return (
+            isinstance(value, tuple)
+            and [len(r) for r in value] == [len(r) for r in self.default]
+            and all(math.isfinite(n) and abs(n) <= self.limit for r in value for n in r)
+        )
+
+
+Setting = Choice | Whole | Steps | Flag | Numbers | Grid
+
+POWERS = tuple(2**i for i in range(11))
+
+SHARED: tuple[Setting, ...] = (
+    Choice("d_k", 64, POWERS),
+    Choice("heads", 8, (1, 2, 4, 8, 16)),
+    Steps("tau", 1.0, 2, 100, 20),
+    Choice("mask", "none", ("none", "causal", "padding", "window", "prefix")),
+    Choice("scale", "sqrt_dk", ("sqrt_dk", "none", "dk", "sqrt_dmodel")),
+    Whole("seed", 42, 0, 999_999),
+    Choice("lang", "en", ("en", "es")),
+    Choice("device", "auto", ("auto", "cpu", "cuda", "mps")),
+)
+"""The settings of the frame: one value each, held on every page."""
+
+TAU_LESSON = (0.2, 2.5)
+"""The range of tau that the lesson uses, marked beside the slider."""
+
+@dataclass(frozen=True)
+class Shared:
+    """The values of the frame's settings at one moment; hashable, so that a cache can be keyed on it."""
+
+    d_k: int
+    heads: int
+    tau: float
+    mask: str
+    scale: str
+    seed: int
+    lang: str
+    device: str
+
+    @property
+    def d_model(self) -> int:
+        """The width C = heads x d_k, so that shared settings always divide."""
+        return self.heads * self.d_k
+
+
+PAGES: dict[str, tuple[Setting, ...]] = {
+    "home": (),
+    "triad": (),
+    "variance": (),
+    "saturation": (),
+    "shapes": (),
+}
+"""The settings that one page adds, in the address of that page only. Keys are unique over all pages."""
+
+
+USES: dict[str, frozenset[str]] = {
+    "home": frozenset({"tau", "mask", "scale"}),
+    "triad": frozenset({"d_k", "heads", "tau", "mask", "scale", "seed"}),
+    "variance": frozenset({"d_k", "seed", "device"}),
+    "saturation": frozenset({"d_k", "heads", "tau", "scale", "seed"}),
+    "shapes": frozenset({"seed"}),
+}
+"""The shared settings that move something on a page. The others are shown disabled there, with the reason."""
+
+
+def known(page: str) -> dict[str, Setting]:
+    """The settings that the address of `page` may carry, by key."""
+    return {s.key: s for s in (*SHARED, *PAGES[page])}
+
+
+@cache
+def everything() -> dict[str, Setting]:
+    """All settings of all pages, by key."""
+    return {s.key: s for s in (*SHARED, *(s for page in PAGES.values() for s in page))}
+
+
+def defaults() -> dict[str, Any]:
+    """The default of every setting."""
+    return {key: s.default for key, s in everything().items()}
+
+
+def parse(raw: Mapping[str, str | Sequence[str]], page: str) -> tuple[dict[str, Any], tuple[Problem, ...]]:
+    """Legal values for what an address says, and what had to be replaced.
+
+    Args:
+        raw: parameter -> text, or the texts when it is repeated. Anything at all may stand in them.
+        page: the page that the address names.
+
+    Returns:
+        (values, problems): values holds a legal value for each setting the address names; the last of a repeated
+        one counts. Nothing raises.
+    """
+    values: dict[str, Any] = {}
+    problems: list[Problem] = []
+    for key, given in raw.items():
+        texts = [given] if isinstance(given, str) else list(given) or [""]
+        setting = everything().get(key)
+        if key in FOREIGN:
+            continue
+        if setting is None:
+            problems.append(Problem(_clip(key), _clip(texts[-1]), "", "unknown"))
+            continue
+        value = setting.parse(texts[-1].strip())
+        values[key] = value
+        used = setting.format(value)
+        if len(texts) > 1:
+            problems.append(Problem(key, _clip(", ".join(texts)), used, "repeated"))
+        elif not _same(texts[0].strip(), value, setting):
+            problems.append(Problem(key, _clip(texts[0]), used, "replaced"))
+    return values, tuple(problems)
+
+
+def format(values: Mapping[str, Any], page: str, own_lang: str = "en", full: bool = False) -> dict[str, str]:
+    """The parameters of the address of `page` that restore `values`.
+
+    Defaults are left out; the language's default is `own_lang`, the language of the viewer's browser. `full` writes
+    every value and the version: a shared link must not change its meaning when a later release changes a default.
+    """
+    out = {"v": VERSION} if full else {}
+    for key, setting in known(page).items():
+        value = values.get(key, setting.default)
+        default = own_lang if key == "lang" else setting.default
+        if full or value != default:
+            out[key] = setting.format(value)
+    return out
+
+
+def _same(text: str, value: Any, setting: Setting) -> bool:
+    """Does the text of an address already say `value`, in any spelling of the same numbers?"""
+    if text == setting.format(value):
+        return True
+    if isinstance(setting, Numbers | Grid):
+        separator = r"[;,]"
+        given = [read_number(part) for part in re.split(separator, text)]
+        mine = [read_number(part) for part in re.split(separator, setting.format(value))]
+        return given == mine
+    number = read_number(text)
+    return number is not None and not isinstance(value, str | bool) and number == value
+
+
+def read_number(text: str) -> float | None:
+    """The finite decimal number that `text` spells (a decimal comma is read too), else None."""
+    text = text.strip()
+    if len(text) > 40 or not re.fullmatch(r"[+-]?(\d+([.,]\d*)?|[.,]\d+)([eE][+-]?\d{1,3})?", text, re.ASCII):
+        return None
+    number = float(text.replace(",", "."))
+    return number if math.isfinite(number) else None
+
+
+def _clip(text: str) -> str:
+    """`text` on one line of printable characters, at most CLIP of them."""
+    text = "".join(c if c.isprintable() else " " for c in text[: 4 * CLIP])
+    return text if len(text) <= CLIP else text[: CLIP - 1] + "…"
+
+
+@cache
+def _grid(start: int, stop: int, per: int) -> tuple[float, ...]:
+    return tuple(i / per for i in range(start, stop + 1))

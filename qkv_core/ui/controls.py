@@ -1,0 +1,221 @@
+"""Controls over the settings. Each draws the truth in qkv_core.ui.state and writes it back from its callback.
+
+A setting may have several controls on the screen (in the sidebar and close to the picture): they move together.
+Every widget has a key, so changing language changes its label and never its value.
+"""
+
+from __future__ import annotations
+
+import urllib.parse
+from collections.abc import Callable, Mapping
+from typing import Any
+
+import streamlit as st
+
+from qkv_core import settings
+from qkv_core.presets import PRESETS
+from qkv_core.text import Msg, frame, number
+from qkv_core.ui import server, state
+
+_ABSENT = object()
+
+
+def say(msg: Msg, **values: Any) -> str:
+    """A text in the viewer's language."""
+    return msg(state.get("lang"), **values)
+
+
+def shared(key: str, place: str = "page", disabled: bool = False) -> None:
+    """The control of one of the frame's settings. `place` keeps the twin on a page apart from the one in the sidebar."""
+    shown = state.shared()
+    texts = {"d_model": shown.d_model, "low": settings.TAU_LESSON[0], "high": settings.TAU_LESSON[1]}
+    hint = say(frame.NOT_USED) if disabled else say(frame.HELP[key], **texts)
+    label = frame.LABELS[key]
+    if key in ("d_k", "heads", "tau"):
+        steps(key, label, help=hint, place=place, disabled=disabled)
+    elif key == "seed":
+        whole(key, label, help=hint, place=place, disabled=disabled)
+    elif key == "lang":
+        segments(key, label, frame.SHORT_LANG, help=hint, place=place, hide_label=True)
+    else:
+        options = _devices() if key == "device" else None
+        select(key, label, frame.OPTIONS[key], help=hint, place=place, disabled=disabled, options=options)
+
+
+def steps(key: str, label: Msg, *, help: str | None = None, place: str = "page", disabled: bool = False) -> None:
+    """A slider over the values of a Choice of numbers, a Steps or a Whole setting, each written as the language does."""
+    setting = settings.everything()[key]
+    if isinstance(setting, settings.Whole):
+        options: tuple[Any, ...] = tuple(range(setting.low, setting.high + 1))
+    else:
+        options = setting.choices if isinstance(setting, settings.Choice) else setting.options
+    spec = f".{setting.digits}f" if isinstance(setting, settings.Steps) else ",d"
+    lang = state.get("lang")
+    st.select_slider(
+        say(label),
+        options,
+        format_func=lambda value: number(value, spec, lang),
+        help=help,
+        disabled=disabled,
+        **_bound(key, place),
+    )
+
+
+def whole(key: str, label: Msg, *, help: str | None = None, place: str = "page", disabled: bool = False) -> None:
+    """A box for a Whole setting."""
+    setting = settings.everything()[key]
+    st.number_input(
+        say(label), setting.low, setting.high, step=1, help=help, disabled=disabled, **_bound(key, place)
+    )
+
+
+def select(
+    key: str,
+    label: Msg,
+    texts: Mapping[Any, Msg],
+    *,
+    help: str | None = None,
+    place: str = "page",
+    disabled: bool = False,
+    options: tuple[Any, ...] | None = None,
+) -> None:
+    """A list to choose one of a Choice setting's values from, by their names in `texts`."""
+    setting = settings.everything()[key]
+    st.selectbox(
+        say(label),
+        options or setting.choices,
+        format_func=lambda value: say(texts[value]),
+        help=help,
+        disabled=disabled,
+        filter_mode=None,
+        **_bound(key, place),
+    )
+
+
+def segments(
+    key: str,
+    label: Msg,
+    texts: Mapping[Any, Msg],
+    *,
+    help: str | None = None,
+    place: str = "page",
+    hide_label: bool = False,
+) -> None:
+    """The values of a Choice setting side by side, one pressed."""
+    setting = settings.everything()[key]
+    st.segmented_control(
+        say(label),
+        setting.choices,
+        format_func=lambda value: say(texts[value]),
+        required=True,
+        help=None if hide_label else help,
+        label_visibility="collapsed" if hide_label else "visible",
+        **_bound(key, place),
+    )
+
+
+def toggle(key: str, label: Msg, *, help: str | None = None, place: str = "page") -> None:
+    """A switch for a Flag setting."""
+    st.toggle(say(label), help=help, **_bound(key, place))
+
+
+def sidebar_settings(page: str) -> None:
+    """The shared settings, in one column that fits above the fold; what `page` does not use is disabled and says so."""
+    uses = settings.USES[page]
+    for key in ("d_k", "heads", "tau", "mask", "scale"):
+        shared(key, place="", disabled=key not in uses)
+    left, right = st.columns(2, vertical_alignment="bottom")
+    with left:
+        shared("seed", place="", disabled="seed" not in uses)
+    with right:
+        shared("device", place="", disabled="device" not in uses)
+    left, right = st.columns(2)
+    with left:
+        st.button(
+            say(frame.RESET),
+            key="reset",
+            icon=":material/restart_alt:",
+            help=say(frame.RESET_HELP),
+            on_click=state.reset,
+            args=(page,),
+            width="stretch",
+        )
+    with right:
+        _share(page)
+
+
+@st.fragment
+def _share(page: str) -> None:
+    """The link to this screen, written when it is asked for: a part of the page may have moved since the last run."""
+    box = st.popover(
+        say(frame.SHARE),
+        icon=":material/link:",
+        help=say(frame.SHARE_HELP),
+        key="share",
+        on_change="rerun",
+        width="stretch",
+    )
+    with box:
+        st.caption(say(frame.SHARE_LEAD))
+        st.code(link(page), language=None, wrap_lines=True)
+
+
+def link(page: str, **changes: Any) -> str:
+    """The whole address that restores the screen, every value written out."""
+    address = (st.context.url or "").split("?")[0]
+    return f"{address}?{urllib.parse.urlencode(state.parameters(page, full=True, **changes))}"
+
+
+def presets(page: str, texts: Mapping[str, tuple[Msg, Msg]]) -> None:
+    """Buttons that set the whole page to something worth seeing, each with a line that says what to look for."""
+    for preset in PRESETS[page]:
+        title, note = texts[preset.key]
+        button, words = st.columns((2, 5), vertical_alignment="center")
+        with button:
+            st.button(
+                say(title),
+                key=f"try_{page}_{preset.key}",
+                on_click=state.put,
+                kwargs=preset.complete(page),
+                width="stretch",
+            )
+        words.markdown(say(note))
+
+
+def _bound(key: str, place: str) -> dict[str, Any]:
+    """The key and callback that tie a widget to a setting; also brings the widget up to date with it."""
+    widget = f"{key}_{place}" if place else key
+    if st.session_state.get(widget, _ABSENT) != state.get(key):
+        st.session_state[widget] = state.get(key)
+    return {"key": widget, "on_change": _take, "args": (key, widget)}
+
+
+def _take(key: str, widget: str) -> None:
+    """Writes what a widget holds into its setting, if it is legal; an emptied box keeps the last value."""
+    value = st.session_state.get(widget)
+    if settings.everything()[key].legal(value):
+        state.put(**{key: value})
+
+
+def _devices() -> tuple[str, ...]:
+    """Only the devices that exist. Before torch is loaded nobody can know: what the link asks for is kept till then."""
+    found = {"auto", "cpu", state.get("device")}
+    if server.is_warm():
+        from qkv_core import device
+
+        found = {"auto", "cpu", *(d.name for d in device.available() if d.usable)}
+    return tuple(name for name in settings.everything()["device"].choices if name in found)
+
+
+def settle_device() -> str | None:
+    """Replaces a device that this machine lacks, once that is known; returns the name that was asked for, else None."""
+    asked = state.get("device")
+    if asked in _devices():
+        return None
+    kept = state.problems()
+    state.put(device="auto")
+    st.session_state[state.PROBLEMS] = (*kept, settings.Problem("device", asked, "auto", "replaced"))
+    return asked
+
+
+Callback = Callable[..., None]

@@ -1,0 +1,202 @@
+"""How a lesson is put on the screen: its question, charts with their data, checks, predictions, code and source."""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from functools import lru_cache
+from typing import Any
+
+import streamlit as st
+
+from qkv_core.text import Msg, frame, number
+from qkv_core.ui import state
+from qkv_core.ui.controls import presets, say
+
+Columns = Mapping[str, tuple[Msg, str]]
+"""Column -> its name and the format of its numbers ("" for text)."""
+
+
+def num(value: float, spec: str = ".4f") -> str:
+    """A number as the viewer's language writes it."""
+    return number(value, spec, state.get("lang"))
+
+
+def look() -> Any:
+    """How this viewer sees charts."""
+    from qkv_core.charts.base import Look
+
+    return Look(dark=st.context.theme.type == "dark", lang=state.get("lang"))
+
+
+def chart(
+    draw: Callable[..., Any],
+    frame_: Any,
+    *,
+    key: str,
+    says: str,
+    columns: Columns | None = None,
+    data: Any = None,
+    width: str = "stretch",
+    height: Any = "content",
+    on_select: Any = "ignore",
+    caption: bool = True,
+    **labels: Any,
+) -> None:
+    """Draws `draw(frame, look, **labels)`, the sentence that describes it, and the table behind it.
+
+    The specification is made once for each look and set of labels and sent with the changing data, so a slider redraws
+    marks and nothing else.
+
+    Args:
+        draw: a pure chart function of qkv_core.charts; labels must be hashable.
+        frame_: the data of the marks.
+        says: a sentence that tells what the picture shows, with computed numbers. Read by screen readers, and printed
+            under the picture.
+        columns: the table behind the chart; without it no table is drawn.
+        data: another frame for that table, where the marks' own is not what a person wants to read.
+    """
+    spec = _spec(draw, look(), tuple(sorted(labels.items())), tuple(frame_.columns))
+    st.vega_lite_chart(
+        frame_, spec, key=key, alt=_plain(says), width=width, height=height, on_select=on_select
+    )
+    if caption:
+        st.caption(says)
+    if columns:
+        behind(frame_ if data is None else data, columns, key=key)
+
+
+@lru_cache(maxsize=512)
+def _spec(draw: Callable[..., Any], look_: Any, labels: tuple[tuple[str, Any], ...], columns: tuple[str, ...]) -> Any:
+    import pandas as pd
+
+    from qkv_core.charts import base
+
+    return base.spec(draw(pd.DataFrame(columns=list(columns)), look_, **dict(labels)), look_)
+
+
+def behind(data: Any, columns: Columns, *, key: str) -> None:
+    """The data behind a picture: a table to read and the same as a file."""
+    with st.expander(say(frame.DATA), icon=":material/table:"):
+        table(data, columns, key=f"{key}_table")
+        st.download_button(
+            say(frame.DOWNLOAD),
+            lambda: data.to_csv(index=False).encode(),
+            file_name=f"qkv_{key}.csv",
+            mime="text/csv",
+            key=f"{key}_csv",
+            icon=":material/download:",
+            on_click="ignore",
+        )
+
+
+def table(data: Any, columns: Columns, *, key: str, height: Any = "auto") -> None:
+    """A table whose numbers are written as the language writes them and align on the decimal point."""
+    import pandas as pd
+
+    lang = state.get("lang")
+    shown = pd.DataFrame(
+        {
+            name: [
+                value if not spec or isinstance(value, str) else number(_plain_number(value), spec, lang)
+                for value in data[name]
+            ]
+            for name, (_, spec) in columns.items()
+        }
+    )
+    config = {
+        name: st.column_config.TextColumn(say(title), alignment="right" if spec else "left")
+        for name, (title, spec) in columns.items()
+    }
+    st.dataframe(shown, hide_index=True, column_config=config, key=key, height=height, width="stretch")
+
+
+def _plain_number(value: Any) -> Any:
+    return value.item() if hasattr(value, "item") else value
+
+
+def _plain(text: str) -> str:
+    """A sentence without its markup, for a screen reader."""
+    for mark in ("**", "$", "`"):
+        text = text.replace(mark, "")
+    return text
+
+
+def checks(*rows: tuple[str, float, float]) -> None:
+    """Badges: (name, largest difference, tolerance). Green when the difference is within it, red when not or NaN."""
+    with st.container(horizontal=True, gap="small"):
+        for name, difference, tolerance in rows:
+            passed = difference <= tolerance
+            text = say(
+                frame.CHECK_OK if passed else frame.CHECK_BAD,
+                name=name,
+                difference=num(difference, ".1e"),
+                tolerance=num(tolerance, ".0e"),
+            )
+            st.badge(
+                text, icon=":material/check:" if passed else ":material/error:", color="green" if passed else "red"
+            )
+
+
+def predict(question: str, answers: Sequence[str], right: int, because: str, *, key: str) -> None:
+    """A question about the tensors on screen, answered by the viewer first and then by them.
+
+    Args:
+        answers: the choices; right: the index of the true one, computed by the caller; because: the reason with its
+            numbers, shown after the reveal. A change of any of them asks anew.
+    """
+    with st.container(border=True):
+        st.markdown(f"**{say(frame.PREDICT)}**")
+        _predict(question, tuple(answers), right, because, key)
+
+
+@st.fragment
+def _predict(question: str, answers: tuple[str, ...], right: int, because: str, key: str) -> None:
+    memory = f"predict_{key}"
+    asked = (answers, right, because)
+    if st.session_state.get(memory, (None,))[0] != asked:
+        st.session_state[memory] = (asked, None)
+    guess = st.radio(question, range(len(answers)), index=None, format_func=lambda i: answers[i], key=f"{memory}_guess")
+    if st.button(say(frame.REVEAL), key=f"{memory}_go", type="primary"):
+        st.session_state[memory] = (asked, -1 if guess is None else guess)
+    told = st.session_state[memory][1]
+    if told == -1:
+        st.caption(say(frame.GUESS_FIRST))
+    elif told is not None:
+        good = told == right
+        verdict = f"**{say(frame.RIGHT if good else frame.WRONG)}** {because}"
+        (st.success if good else st.info)(verdict, icon=":material/check:" if good else ":material/lightbulb:")
+
+
+def try_this(page: str, texts: Mapping[str, tuple[Msg, Msg]]) -> None:
+    """What to try: the presets of the page."""
+    st.subheader(say(frame.TRY), anchor=False)
+    presets(page, texts)
+
+
+def code(*functions: Callable[..., Any]) -> None:
+    """The source of the functions that computed what is on screen, read from the running program."""
+    with st.expander(say(frame.CODE), icon=":material/code:"):
+        st.caption(say(frame.CODE_LEAD))
+        for function in functions:
+            st.code(_source(function), language="python")
+
+
+@lru_cache(maxsize=128)
+def _source(function: Callable[..., Any]) -> str:
+    return inspect.getsource(function)
+
+
+def coloured(symbol: str, text: str) -> str:
+    """`text` in the colour of a symbol, as markup. For our own words only."""
+    from qkv_core.charts.palette import SYMBOL_MARKUP
+
+    colour = SYMBOL_MARKUP.get(symbol)
+    return f":{colour}[{text}]" if colour else text
+
+
+def sentences(*parts: str) -> str:
+    return " ".join(parts)
+
+
+Rows = Iterable[tuple[str, float, float]]

@@ -1,0 +1,146 @@
+"""The settings of one viewer: a single truth in the session, told to every control and to the address.
+
+A control draws the truth and its callback writes it back; the address is written at the end of each run. The address
+is read when a session begins, when a link of ours is followed, and when the viewer goes Back or Forward; at any other
+time it may lag behind a quick hand on a slider, and the truth stands. Every change is one entry of the browser's
+history, so Back undoes it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import streamlit as st
+from streamlit.runtime.scriptrunner import get_script_run_ctx
+
+from qkv_core import settings
+from qkv_core.settings import Problem, Shared
+
+VALUES = "_values"
+PAGE = "_page"
+PROBLEMS = "_problems"
+SEEN = "_seen"
+OWN_LANG = "_own_lang"
+PAGES = "_pages"
+
+
+def begin(page: str) -> None:
+    """Settles what the settings are for this run of `page`. Call before any control is drawn."""
+    session = st.session_state
+    raw = {key: st.query_params.get_all(key) for key in st.query_params}
+    fresh = VALUES not in session
+    if fresh:
+        session[OWN_LANG] = _browser_language()
+        session[VALUES] = {**settings.defaults(), "lang": session[OWN_LANG]}
+        session[PROBLEMS] = ()
+    moved = not fresh and session[PAGE] != page and bool(raw) and raw != session[SEEN]
+    if fresh or moved or _went_back():
+        values, problems = settings.parse(raw, page)
+        mine = settings.known(page)
+        default = {**settings.defaults(), "lang": session[OWN_LANG]}
+        others = {key: value for key, value in session[VALUES].items() if key not in mine}
+        session[VALUES] = {**default, **others, **values}
+        session[PROBLEMS] = problems
+    session[PAGE] = page
+    session[SEEN] = raw
+
+
+def language_hint() -> str:
+    """The language of this run, before the page is known and `begin` has settled it; good enough for a tab's title."""
+    asked = st.query_params.get("lang")
+    session = st.session_state
+    if asked in settings.everything()["lang"].choices and (VALUES not in session or _went_back()):
+        return asked
+    if VALUES in session:
+        return session[VALUES]["lang"]
+    return _browser_language()
+
+
+def get(key: str) -> Any:
+    """The value of one setting."""
+    return st.session_state[VALUES][key]
+
+
+def shared() -> Shared:
+    """The settings of the frame, frozen."""
+    return Shared(**{s.key: get(s.key) for s in settings.SHARED})
+
+
+def put(**values: Any) -> None:
+    """Sets settings, from a callback or before the controls that show them are drawn.
+
+    Raises:
+        ValueError: a value is not one that its setting allows.
+    """
+    for key, value in values.items():
+        if not settings.everything()[key].legal(value):
+            raise ValueError(f"{key} = {value!r} is not a legal value of this setting")
+    st.session_state[VALUES] = {**st.session_state[VALUES], **values}
+    st.session_state[PROBLEMS] = ()
+
+
+def reset(page: str) -> None:
+    """Back to the defaults, for the settings that `page` shows. The language stays."""
+    put(**{key: s.default for key, s in settings.known(page).items() if key != "lang"})
+
+
+def page() -> str:
+    """The page on the screen."""
+    return st.session_state[PAGE]
+
+
+def problems() -> tuple[Problem, ...]:
+    """What the link that led here said and could not be used, until the viewer changes a setting."""
+    return st.session_state[PROBLEMS]
+
+
+def forget_problems() -> None:
+    st.session_state[PROBLEMS] = ()
+
+
+def parameters(page: str, full: bool = False, **changes: Any) -> dict[str, str]:
+    """The parameters of a link to `page` with the settings on screen, or with `changes` to them."""
+    values = {**st.session_state[VALUES], **changes}
+    return settings.format(values, page, own_lang=st.session_state[OWN_LANG], full=full)
+
+
+def write_address() -> None:
+    """Makes the address say what is on the screen. Writes nothing when it already does."""
+    wanted = parameters(page())
+    if {key: st.query_params.get_all(key) for key in st.query_params} != {k: [v] for k, v in wanted.items()}:
+        st.query_params.from_dict(wanted)
+        st.session_state[SEEN] = {k: [v] for k, v in wanted.items()}
+
+
+def remember_pages(pages: dict[str, Any]) -> None:
+    """Keeps the st.Page of each page for `page_link`."""
+    st.session_state[PAGES] = pages
+
+
+def page_link(name: str, label: str, icon: str | None = None, help: str | None = None, **changes: Any) -> None:
+    """A real link to a page with the settings on screen, or with `changes` to them."""
+    params = parameters(name, **changes)
+    st.page_link(st.session_state[PAGES][name], label=label, icon=icon, help=help, query_params=params)
+
+
+def fragment(function: Callable[..., None]) -> Callable[..., None]:
+    """A part of a page that redraws alone when one of its own controls moves, and keeps the address in step."""
+
+    def body(*args: Any, **kwargs: Any) -> None:
+        function(*args, **kwargs)
+        write_address()
+
+    body.__qualname__ = function.__qualname__
+    body.__module__ = function.__module__
+    return st.fragment(body)
+
+
+def _browser_language() -> str:
+    return "es" if (st.context.locale or "").lower().startswith("es") else "en"
+
+
+def _went_back() -> bool:
+    """Did Back or Forward start this run? Streamlit knows and has no public name for it."""
+    context = get_script_run_ctx()
+    return bool(getattr(context, "is_history_navigation", False))
