@@ -75,7 +75,7 @@ def jacobian(weights: Tensor) -> Tensor:
 
 
 def jacobian_norm(weights_or_scores: Tensor, from_scores: bool | None = None) -> Tensor:
-    """Return the Frobenius norm of each row's softmax Jacobian, without building it: O(n), right to 1e-6 relative.
+    """Return the Frobenius norm of each row's softmax Jacobian, in O(n), without building it.
 
         ||J||^2 = sum_ij (a_i (delta_ij - a_j))^2
 
@@ -84,8 +84,8 @@ def jacobian_norm(weights_or_scores: Tensor, from_scores: bool | None = None) ->
 
         ||J|| = r sqrt(p^2 + 2 p^2 B + sum b^2 (1 - 2 r b) + r^2 B^2),    B = sum b^2
 
-    The others keep their relative precision in float32 weights, so weights serve as well as scores until they
-    underflow (a gap of 87 between the two best scores).
+    So it is right to 1e-6 relative for the weights it is given. A float32 softmax has itself lost about that much at
+    logit scale 10 (the shift by the maximum rounds), so scores are taken through float64 where the device has it.
 
     Args:
         weights_or_scores: tensor (..., n).
@@ -100,8 +100,14 @@ def jacobian_norm(weights_or_scores: Tensor, from_scores: bool | None = None) ->
     """
     if from_scores is None:
         from_scores = not _are_weights(weights_or_scores)
-    x = weights_or_scores
-    a = stable_softmax(x if x.dtype == torch.float64 else x.float()) if from_scores else _weights(x)
+    if not from_scores:
+        return _jacobian_norm(_weights(weights_or_scores))
+    dtype = torch.float64 if weights_or_scores.dtype == torch.float64 else torch.float32
+    wide = torch.float32 if weights_or_scores.device.type == "mps" else torch.float64    # Apple GPUs have no float64
+    return _jacobian_norm(stable_softmax(weights_or_scores.to(wide))).to(dtype)
+
+
+def _jacobian_norm(a: Tensor) -> Tensor:
     p, top = a.max(-1, keepdim=True)
     others = a.scatter(-1, top, 0.0)
     r = others.sum(-1, keepdim=True)

@@ -6,7 +6,7 @@ NAME = Msg(en="QKV Lab", es="Laboratorio QKV")
 
 GROUPS = {
     "understand": Msg(en="Understand", es="Comprender"),
-    "why": Msg(en="Why divide by √d_k", es="Por qué dividir por √d_k"),
+    "why": Msg(en="Why divide by √dₖ", es="Por qué dividir por √dₖ"),
 }
 
 MENU = {
@@ -21,9 +21,9 @@ SETTINGS = Msg(en="Settings", es="Ajustes")
 LANGUAGE = Msg(en="Language", es="Idioma")
 
 LABELS = {
-    "d_k": Msg(en="Key size $d_k$", es="Tamaño de clave $d_k$"),
-    "heads": Msg(en="Heads $h$", es="Cabezas $h$"),
-    "tau": Msg(en="Temperature $\\tau$", es="Temperatura $\\tau$"),
+    "d_k": Msg(en="Key size dₖ", es="Tamaño de clave dₖ"),
+    "heads": Msg(en="Heads h", es="Cabezas h"),
+    "tau": Msg(en="Temperature τ", es="Temperatura τ"),
     "mask": Msg(en="Mask", es="Máscara"),
     "scale": Msg(en="Divide the scores by", es="Dividir las puntuaciones por"),
     "seed": Msg(en="Seed", es="Semilla"),
@@ -50,8 +50,8 @@ HELP = {
         es="Qué claves puede leer una consulta. Lo enmascarado recibe peso 0.",
     ),
     "scale": Msg(
-        en="The paper divides by √d_k. Choose another divisor to see what happens.",
-        es="El artículo divide por √d_k. Elija otro divisor y verá qué ocurre.",
+        en="The paper divides by √dₖ. Choose another divisor to see what happens.",
+        es="El artículo divide por √dₖ. Elija otro divisor y verá qué ocurre.",
     ),
     "seed": Msg(
         en="Every random number on screen is drawn from this seed: the same seed gives the same picture.",
@@ -75,9 +75,9 @@ OPTIONS = {
         "prefix": Msg(en="prefix", es="prefijo"),
     },
     "scale": {
-        "sqrt_dk": Msg(en="√d_k (the paper)", es="√d_k (el artículo)"),
+        "sqrt_dk": Msg(en="√dₖ (the paper)", es="√dₖ (el artículo)"),
         "none": Msg(en="1 (no scale)", es="1 (sin escala)"),
-        "dk": Msg(en="d_k", es="d_k"),
+        "dk": Msg(en="dₖ", es="dₖ"),
         "sqrt_dmodel": Msg(en="√d_model", es="√d_model"),
     },
     "device": {

@@ -16,7 +16,7 @@ from typing import Any
 
 from starlette.middleware import Middleware
 from starlette.requests import Request
-from starlette.responses import JSONResponse
+from starlette.responses import JSONResponse, RedirectResponse
 from starlette.routing import Route
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
@@ -101,7 +101,13 @@ def middleware() -> list[Middleware]:
 
 
 def routes() -> list[Route]:
-    return [Route("/readyz", _ready)]
+    return [Route("/readyz", _ready), Route("/home", _home)]
+
+
+async def _home(request: Request) -> RedirectResponse:
+    """The first lesson lives at the root; a link that calls it by name finds it too, settings and all."""
+    query = request.url.query
+    return RedirectResponse("./" + (f"?{query}" if query else ""))
 
 
 async def _ready(request: Request) -> JSONResponse:
