@@ -3,7 +3,6 @@
 Nothing here imports torch, pandas or altair, so the frame and the words of a page are on the screen at once.
 """
 
-import importlib
 import logging
 import platform
 from importlib.metadata import version
@@ -12,23 +11,12 @@ from pathlib import Path
 import streamlit as st
 
 from qkv_core.text import frame
-from qkv_core.ui import controls, server, state
+from qkv_core.ui import controls, lessons, server, state
 from qkv_core.ui.controls import say
+from qkv_core.ui.lessons import ICONS, LESSONS, ORDER
 
-LESSONS = {
-    "understand": ("home", "triad", "shapes"),
-    "why": ("variance", "saturation"),
-}
-ICONS = {
-    "home": ":material/home:",
-    "triad": ":material/hub:",
-    "shapes": ":material/deployed_code:",
-    "variance": ":material/bar_chart:",
-    "saturation": ":material/show_chart:",
-}
 ICON = Path(__file__).with_name("icon.png")
 """Our own, so that no browser asks a font host for the picture of a symbol's name."""
-ORDER = ("home", "triad", "variance", "saturation", "shapes")
 
 
 def main() -> None:
@@ -98,7 +86,7 @@ def notices() -> None:
 
 def lesson(name: str, page: st.Page) -> None:
     """The question, the page, its source and the next lesson."""
-    texts = importlib.import_module(f"qkv_core.text.{name}")
+    texts = lessons.texts(name)
     st.title(say(texts.QUESTION), anchor=False)
     try:
         page.run()
