@@ -23,6 +23,8 @@ SCALES = ("sqrt_dk", "none", "dk", "sqrt_dmodel")
 # would only overflow float32, and inf - inf is NaN.
 _MAX_FACTOR = 1e24
 
+_BLOCK = 256                                                # queries at a time in long masked attention
+
 
 @dataclass(frozen=True, eq=False)
 class AttentionTrace:
@@ -118,18 +120,12 @@ def scaled_dot_product_attention(q: Tensor, k: Tensor, v: Tensor, mask: Tensor |
     mask = _checked_mask(mask, q, k)
     factor = _factor(q.shape[-1], tau, scale)
 
-    # Scaled after the product, never before or inside it: equal scores then stay equal, so ties stay ties.
-    scores = q @ k.transpose(-2, -1)                                                     # (..., T_q, T_k)
-    # Fresh pages for each step would cost more than its arithmetic. Autograd needs the steps apart (and torch.func's
-    # vmap and jacfwd know no out=: `attention_trace` serves them).
-    room = scores if scores.device.type == "cpu" and not scores.requires_grad else None
-    if mask is None:
-        weights = torch.softmax(torch.mul(scores, factor, out=room), -1, out=room)
+    apart = torch.is_grad_enabled() and (q.requires_grad or k.requires_grad or v.requires_grad)
+    if apart or mask is None or mask.dim() != 2 or len(mask) <= _BLOCK or q.device.type != "cpu":
+        output, weights = _attend(q, k, v, mask, factor)
     else:
-        bias, empty = _bias(mask, scores)
-        weights = torch.softmax(torch.add(bias, scores, alpha=factor, out=room), -1, out=room)
-        weights = weights.masked_fill(empty, 0.0) if empty is not None else weights
-    return (weights @ v).to(dtype), weights
+        output, weights = _attend_by_blocks(q, k, v, mask, factor)
+    return output.to(dtype), weights
 
 
 def attention_trace(q: Tensor, k: Tensor, v: Tensor, mask: Tensor | None = None, tau: float = 1.0,
@@ -287,6 +283,37 @@ def _factor(d_k: int, tau: float, scale: bool | float) -> float:
     tau = _positive("tau", tau)
     divide_by = (math.sqrt(d_k) if scale else 1.0) if isinstance(scale, bool) else _positive("scale", scale)
     return min(1.0 / divide_by / tau, _MAX_FACTOR)
+
+
+def _attend(q: Tensor, k: Tensor, v: Tensor, mask: Tensor | None, factor: float) -> tuple[Tensor, Tensor]:
+    # Scaled after the product, never before or inside it: equal scores then stay equal, so ties stay ties.
+    scores = q @ k.transpose(-2, -1)                                                     # (..., T_q, T_k)
+    # Fresh pages for each step would cost more than its arithmetic. Autograd needs the steps apart (and torch.func's
+    # vmap and jacfwd know no out=: `attention_trace` serves them).
+    room = scores if scores.device.type == "cpu" and not scores.requires_grad else None
+    if mask is None:
+        weights = torch.softmax(torch.mul(scores, factor, out=room), -1, out=room)
+    else:
+        bias, empty = _bias(mask, scores)
+        weights = torch.softmax(torch.add(bias, scores, alpha=factor, out=room), -1, out=room)
+        weights = weights.masked_fill(empty, 0.0) if empty is not None else weights
+    return weights @ v, weights
+
+
+def _attend_by_blocks(q: Tensor, k: Tensor, v: Tensor, mask: Tensor, factor: float) -> tuple[Tensor, Tensor]:
+    """Return `_attend` of a block of queries at a time, with only the keys from the first to the last it may see.
+
+    Under a causal mask that leaves out almost half of the work, and a block's scores stay in the cache.
+    """
+    output, weights = q.new_zeros(*q.shape[:-1], v.shape[-1]), q.new_zeros(*q.shape[:-1], k.shape[-2])
+    for start in range(0, len(mask), _BLOCK):
+        rows = slice(start, start + _BLOCK)
+        seen = mask[rows].any(0).nonzero()
+        if len(seen):                                       # a block that sees nothing stays 0
+            keys = slice(int(seen[0]), int(seen[-1]) + 1)
+            output[..., rows, :], weights[..., rows, keys] = _attend(
+                q[..., rows, :], k[..., keys, :], v[..., keys, :], mask[rows, keys], factor)
+    return output, weights
 
 
 def _bias(mask: Tensor, scores: Tensor) -> tuple[Tensor, Tensor | None]:

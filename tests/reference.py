@@ -39,10 +39,9 @@ ANATOMY = {
 def largest_difference(got, expected) -> float:
     """Return the largest |got - expected| over two tensors, or nested lists, of one shape; NaN counts as infinite."""
     import torch
-    got, expected = (torch.as_tensor(x).detach().double() for x in (got, expected))
+    got, expected = (torch.as_tensor(x, dtype=torch.float64).detach() for x in (got, expected))
     assert got.shape == expected.shape, f"shapes differ: {tuple(got.shape)} and {tuple(expected.shape)}"
-    worst = (got - expected).abs().nan_to_num(nan=math.inf).max().item()
-    return worst
+    return (got - expected).abs().nan_to_num(nan=math.inf).max().item()
 
 
 def assert_close(got, expected, within: float, what: str = "values") -> None:

@@ -10,7 +10,7 @@ import torch.nn.functional as F
 
 from qkv_core.attention import (SCALES, AttentionTrace, MultiHeadAttention, ScaledDotProductAttention, attention_trace,
                                 divisor, nearest_heads, scaled_dot_product_attention, stable_softmax)
-from qkv_core.masks import causal_mask, padding_mask
+from qkv_core.masks import causal_mask, padding_mask, window_mask
 from tests.reference import ANATOMY, assert_close
 
 B, H, T_Q, T_K, D_K, D_V = 2, 3, 5, 7, 11, 13
@@ -114,6 +114,23 @@ def test_fast_and_written_out_attention_are_the_same(lead, tau, scale, mask):
     trace = attention_trace(q, k, v, mask, tau, scale)
     for grad in (False, True):
         output, weights = scaled_dot_product_attention(q.clone().requires_grad_(grad), k, v, mask, tau, scale)
+        assert_close(weights, trace.weights, 2e-6, f"weights, grad {grad}")
+        assert_close(output, trace.output, 5e-6, f"output, grad {grad}")
+
+
+@pytest.mark.parametrize("make", [causal_mask, lambda T_q, T_k: random_mask(T_q, T_k),
+                                  lambda T_q, T_k: window_mask(max(T_q, T_k), 3)[:T_q, :T_k],
+                                  lambda T_q, T_k: torch.zeros(T_q, T_k, dtype=torch.bool)],
+                         ids=["causal", "random", "window", "nothing"])
+@pytest.mark.parametrize("T_q, T_k", [(257, 257), (521, 263), (769, 787), (256, 512)])
+def test_long_attention_by_blocks_is_the_written_out_one(make, T_q, T_k):
+    q, k, v = draw(3, T_q=T_q, T_k=T_k)
+    mask = make(T_q, T_k)
+    trace = attention_trace(q, k, v, mask, 0.7)
+    for grad in (False, True):
+        output, weights = scaled_dot_product_attention(q.requires_grad_(grad), k, v, mask, 0.7)
+        assert output.requires_grad == grad
+        assert (weights[:, ~mask] == 0).all()
         assert_close(weights, trace.weights, 2e-6, f"weights, grad {grad}")
         assert_close(output, trace.output, 5e-6, f"output, grad {grad}")
 
