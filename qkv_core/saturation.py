@@ -313,14 +313,15 @@ def row_measures(scores: torch.Tensor) -> torch.Tensor:
     return torch.stack([p, H / _log_n(scores.shape[-2]), J, H.exp()])
 
 
+@torch.inference_mode()
 def _measure(d_ks, divide_by, n_keys, n_trials, seed, tau, progress) -> dict[str, np.ndarray]:
     """Columns of means, lows and highs of each measure and of s^2 ("power"), a row for each d_k and divisor of it."""
     n_keys, n_trials = whole("n_keys", n_keys, 1, MAX_KEYS), whole("n_trials", n_trials, 1, MAX_TRIALS)
     if (entries := n_keys * n_trials * max(d_ks)) > MAX_ENTRIES:
         raise ValueError(f"n_keys * n_trials * the largest d_k must be at most {MAX_ENTRIES:,}; got {entries:,}")
-    factors = dict(zip(d_ks, [[_factor(x, tau) for x in row] for row in divide_by]))
-    unique = sorted(factors)
-    table = torch.tensor([factors[d] for d in unique])                                     # (D, arms)
+    rows = dict(zip(d_ks, divide_by))
+    unique = sorted(rows)
+    table = _factor(1.0, tau) / torch.tensor([rows[d] for d in unique])                    # (D, arms)
     sums = np.zeros((2, len(MEASURES) + 1, *table.shape))
     for first, scores, before in _scores(unique, n_keys, n_trials, _seed(seed)):           # (rows, n, T)
         last = first + len(scores)
@@ -367,7 +368,7 @@ def _prefix_scores(d_ks: list[int], n_keys: int, trials: int, generator: torch.G
         torch.cumsum(k, 0, out=sums)                                                       # prefix sums of q_i k_i
         before = sums[-1].clone()
         while d is not None and d <= start + block:
-            yield sums[d - start - 1].clone()
+            yield sums[d - start - 1].clone()      # the buffer is overwritten by the next block
             d = next(waiting, None)
 
 
@@ -395,7 +396,7 @@ def _log_n(n: int) -> float:
 
 def _factor(divide_by: float, tau: float) -> float:
     for name, value in (("divisor", divide_by), ("tau", tau)):
-        if isinstance(value, bool) or not isinstance(value, numbers.Real) or not 0 < value < math.inf:
+        if isinstance(value, bool) or not isinstance(value, (float, numbers.Real)) or not 0 < value < math.inf:
             raise ValueError(f"{name} must be a finite number > 0; got {value!r}")
     return min(1 / divide_by / tau, MAX_FACTOR)
 

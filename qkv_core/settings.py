@@ -16,6 +16,9 @@ from typing import Any
 VERSION = "1"
 """The version that a shared link carries, so that a later release can read today's links as they were meant."""
 
+LOST = "page"
+"""The parameter under which the server hands on the name of a page that does not exist."""
+
 FOREIGN = ("v", "embed", "embed_options")
 """Parameters of the address that are no settings: the link version and Streamlit's own."""
 
@@ -28,7 +31,7 @@ class Problem:
     """One value of an address that could not be used as it came.
 
     key: the parameter, given: its text (clipped), used: the token that stands in for it ("" when nothing does),
-    reason: "unknown", "repeated" or "replaced".
+    reason: "unknown", "repeated", "replaced", or "page" when the address named a page that does not exist.
     """
 
     key: str
@@ -280,7 +283,8 @@ def parse(raw: Mapping[str, str | Sequence[str]], page: str) -> tuple[dict[str, 
         if key in FOREIGN:
             continue
         if setting is None:
-            problems.append(Problem(_clip(key), _clip(texts[-1]), "", "unknown"))
+            reason = "page" if key == LOST else "unknown"
+            problems.append(Problem(_clip(key), _clip(texts[-1]), "", reason))
             continue
         value = setting.parse(texts[-1].strip())
         values[key] = value

@@ -256,6 +256,7 @@ def _chunk_rows(a: Assumptions, device: torch.device) -> int:
     return CHUNK_CUDA if device.type == "cuda" else CHUNK
 
 
+@torch.inference_mode()
 def _sums(a: Assumptions, d_ks: list[int], n: int, seed: int, device: torch.device, progress: Progress | None,
           powers: tuple[float, ...]) -> np.ndarray:
     """Sum and sum of squares of the centred q.k / d^power for each power and each d, (powers, 2, D)."""
@@ -390,19 +391,19 @@ def variance_interval(variance, n: int, laws: Iterable[Law]) -> tuple[np.ndarray
     kurtosis, spread = np.array([(law.kurtosis, law.spread) for law in laws]).T
     certain = np.array([law.variance == 0 for law in laws])       # q.k cannot vary: the interval is a point
     df = 2 / np.where(certain, 1.0, (kurtosis - (n - 3) / (n - 1)) / n + spread)
-    low, high = (variance * df / _chi_square_quantile(p, df) for p in (0.975, 0.025))
+    low, high = variance * df / _chi_square_quantiles((0.975, 0.025), df)
     return np.where(certain, variance, low), np.where(certain, variance, high)
 
 
-def _chi_square_quantile(p: float, df: np.ndarray) -> np.ndarray:
-    """The p-quantile of chi-square with df degrees of freedom, by bisection."""
+def _chi_square_quantiles(p: tuple[float, ...], df: np.ndarray) -> np.ndarray:
+    """The p-quantiles of chi-square with df degrees of freedom, (P, D), by bisection of its distribution function."""
     half = torch.as_tensor(df, dtype=torch.float64) / 2
-    low, high = torch.zeros_like(half), half + 10 * half.sqrt() + 20
-    for _ in range(100):
-        middle = (low + high) / 2
-        below = torch.special.gammainc(half, middle) < p
-        low, high = torch.where(below, middle, low), torch.where(below, high, middle)
-    return (2 * high).numpy()
+    share = torch.tensor(p, dtype=torch.float64)[:, None].expand(-1, len(half))
+    low, step = torch.zeros_like(share), half + 10 * half.sqrt() + 20
+    for _ in range(64):
+        step = step / 2
+        low = low + step * (torch.special.gammainc(half, low + step) < share)
+    return (2 * (low + step)).numpy()
 
 
 # --- the histogram ------------------------------------------------------------------------------------------------

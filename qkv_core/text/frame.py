@@ -2,7 +2,7 @@
 
 from qkv_core.text import Msg
 
-NAME = Msg(en="QKV Lab", es="Laboratorio QKV")
+NAME = Msg(en="QKV Lab", es="QKV Lab")
 
 GROUPS = {
     "understand": Msg(en="Understand", es="Comprender"),
@@ -118,6 +118,10 @@ REPEATED = Msg(
 UNKNOWN = Msg(
     en="{key} is not a setting of the lab and was left out.",
     es="{key} no es un ajuste del laboratorio y se ha omitido.",
+)
+NO_PAGE = Msg(
+    en="There is no page “{given}” here; this is the first lesson.",
+    es="Aquí no hay ninguna página «{given}»; esta es la primera lección.",
 )
 MORE_PROBLEMS = Msg(en="… and {n} more.", es="… y {n} más.")
 DEVICE_ABSENT = Msg(

@@ -134,7 +134,6 @@ def sidebar_settings(page: str) -> None:
         st.button(
             say(frame.RESET),
             key="reset",
-            icon=":material/restart_alt:",
             help=say(frame.RESET_HELP),
             on_click=state.reset,
             args=(page,),

@@ -17,6 +17,12 @@ from qkv_core.ui.lessons import ICONS, LESSONS, ORDER
 
 ICON = Path(__file__).with_name("icon.png")
 """Our own, so that no browser asks a font host for the picture of a symbol's name."""
+NOTICES = {
+    "unknown": frame.UNKNOWN,
+    "repeated": frame.REPEATED,
+    "replaced": frame.REPLACED,
+    "page": frame.NO_PAGE,
+}
 
 
 def main() -> None:
@@ -75,7 +81,7 @@ def notices() -> None:
         return
     with st.container(border=True, key="notices"):
         for problem in problems[:5]:
-            msg = {"unknown": frame.UNKNOWN, "repeated": frame.REPEATED, "replaced": frame.REPLACED}[problem.reason]
+            msg = NOTICES[problem.reason]
             if problem.key == "device" and problem.given in frame.OPTIONS["device"]:
                 msg = frame.DEVICE_ABSENT
             st.text(say(msg, key=problem.key, given=problem.given or say(frame.EMPTY), used=problem.used))

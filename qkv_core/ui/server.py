@@ -13,12 +13,16 @@ import os
 import threading
 from collections.abc import AsyncIterator
 from typing import Any
+from urllib.parse import parse_qsl, urlencode
 
+import streamlit as st
 from starlette.middleware import Middleware
 from starlette.requests import Request
 from starlette.responses import JSONResponse, RedirectResponse
 from starlette.routing import Route
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
+
+from qkv_core import settings
 
 PATIENCE = 3.0
 """Seconds after start-up at which torch is warmed even if no page has been asked for."""
@@ -46,6 +50,9 @@ HEADERS = (
     (b"referrer-policy", b"same-origin"),
 )
 
+KEPT = {*settings.PAGES, "readyz"}
+"""Names at the root that are ours."""
+
 _first_page = threading.Event()
 _warm = threading.Event()
 
@@ -68,6 +75,25 @@ class SecurityHeaders:
             await send(message)
 
         return await self.app(scope, receive, with_headers)
+
+
+class LostPages:
+    """Sends a browser that asks for a page we do not have to the first lesson, which says so in the viewer's language.
+
+    Streamlit's own answer is a dialog in English.
+    """
+
+    def __init__(self, app: ASGIApp, base: str = "") -> None:
+        self.app = app
+        self.base = f"/{base.strip('/')}/".replace("//", "/")
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        name = scope.get("path", "").removeprefix(self.base).removeprefix("/")
+        asks = scope["type"] == "http" and scope["method"] == "GET" and b"text/html" in dict(scope["headers"]).get(b"accept", b"")
+        if not asks or not name or name in KEPT or "/" in name or "." in name or name.startswith("_"):
+            return await self.app(scope, receive, send)
+        given = parse_qsl(scope["query_string"].decode(errors="replace"), keep_blank_values=True)
+        await RedirectResponse("./?" + urlencode([*given, (settings.LOST, name)]))(scope, receive, send)
 
 
 class ViewerCount:
@@ -97,7 +123,8 @@ def is_busy() -> bool:
 
 
 def middleware() -> list[Middleware]:
-    return [Middleware(SecurityHeaders), Middleware(ViewerCount)]
+    base = st.get_option("server.baseUrlPath") or ""
+    return [Middleware(SecurityHeaders), Middleware(LostPages, base=base), Middleware(ViewerCount)]
 
 
 def routes() -> list[Route]:
