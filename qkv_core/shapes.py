@@ -34,6 +34,7 @@ STEP_KEYS = (
 )
 PROPERTIES = ("shape", "stride", "contiguity", "numel", "values", "order", "storage")
 ROLES = ("source", "element", "term", "scaled", "normalised", "waiting", "mixed", "carried", "spread")
+MEMORY_PARTS = ("element", "row", "column", "tensor", "other")
 
 STEP_NAMES = {
     "x": "Input",
@@ -147,6 +148,29 @@ class FollowStep:
     reach_size: int
     same_storage: bool
     verified: bool
+
+
+@dataclass(frozen=True)
+class MemoryWindow:
+    """A part of a tensor's flat memory, written in lines.
+
+    line_length : numbers a line holds: the largest stride inside one sequence, so that the axis with that stride runs
+        straight down
+    total_lines : lines the whole memory fills
+    first_line, lines : the lines in the window
+    first_place, places : the places of a line in the window
+    parts : for each (line, place) of the window in reading order, its position in memory, and one of `MEMORY_PARTS`:
+        the element; its row (along the last axis); its column (along the axis before); else of the tensor; or memory
+        that the tensor does not reach
+    """
+
+    line_length: int
+    total_lines: int
+    first_line: int
+    lines: int
+    first_place: int
+    places: int
+    parts: tuple[tuple[int, str], ...]
 
 
 @dataclass(frozen=True)
@@ -351,6 +375,86 @@ def check_sizes(B: int, T: int, C: int, H: int) -> tuple[int, int, int, int]:
             f"expected at most {MAX_BYTES / 2**20:.0f} MiB: make one of them smaller."
         )
     return B, T, C, H
+
+
+def fitting(B: int, T: int, C: int, H: int) -> dict[str, int]:
+    """For each size that alone can bring the whole under `MAX_BYTES`: the largest smaller value that does.
+
+    C keeps dividing by H where it did, and H stays a divisor of C where it was one; a size with no such value is
+    absent.
+
+    Args: B, T, C, H : int, up to MAX_B, MAX_T, MAX_C, MAX_H.
+    Raises: ValueError for other sizes.
+    """
+    sizes = dict(zip("BTCH", _sizes(B, T, C, H)))
+    divides = C % H == 0
+    found = {}
+    for name, size in sizes.items():
+        for smaller in range(size - 1, 0, -1):
+            tried = {**sizes, name: smaller}
+            if total_bytes(**tried) <= MAX_BYTES and (not divides or tried["C"] % tried["H"] == 0):
+                found[name] = smaller
+                break
+    return found
+
+
+def axis_flow(before: tuple[str, ...], after: tuple[str, ...]) -> tuple[tuple[int | None, int | None], ...]:
+    """Where each axis of one step goes in the next: pairs (place before, place after).
+
+    C becomes 3C and back, C splits into H and D, H and D merge into C. (place, None) is an axis that is summed away,
+    (None, place) one that comes in with the other factor of a product.
+
+    Args: before, after : the `axes` of two steps that follow each other.
+    """
+    parts = {"3C": ("C", "3C"), "C": ("C", "3C", "H", "D"), "H": ("H", "C"), "D": ("D", "C")}
+    pairs = []
+    for i, name in enumerate(before):
+        # a second T (the keys) is its own axis: it meets the second T of the other step, not the first
+        order = before[:i].count(name)
+        same = [j for j, other in enumerate(after) if other == name and after[:j].count(name) == order]
+        wider = [j for j, other in enumerate(after) if other in parts.get(name, ())]
+        pairs += [(i, j) for j in same or wider] or [(i, None)]
+    reached = {j for _, j in pairs}
+    return (*pairs, *((None, j) for j in range(len(after)) if j not in reached))
+
+
+def memory_window(
+    shape: tuple[int, ...], stride: tuple[int, ...], start: int, storage: int, index: tuple[int, ...],
+    lines: int = 8, places: int = 40,
+) -> MemoryWindow:
+    """The memory around one element of a tensor, and what each number there is to it.
+
+    Args:
+        shape, stride, start : of the tensor (start = storage_offset), all in elements; no two indices at one position
+        storage : elements of its memory
+        index : the element
+        lines, places : at most so many are kept, around the element
+    """
+    at = start + sum(i * step for i, step in zip(index, stride))
+    inner = [step for size, step in zip(shape[1:-1], stride[1:-1]) if size > 1]
+    length = max([*inner, shape[-1] * stride[-1]])
+    total = -(-storage // length)
+    first_line, lines = _around(at // length, total, lines)
+    first_place, places = _around(at % length, length, places)
+    row = {at + (i - index[-1]) * stride[-1] for i in range(shape[-1])}
+    column = {at + (i - index[-2]) * stride[-2] for i in range(shape[-2])}
+
+    def part(position: int) -> str:
+        if position == at:
+            return "element"
+        if position in row:
+            return "row"
+        if position in column:
+            return "column"
+        return "tensor" if _reaches(shape, stride, position - start) else "other"
+
+    window = (
+        line * length + place
+        for line in range(first_line, first_line + lines)
+        for place in range(first_place, first_place + places)
+    )
+    cells = tuple((position, part(position)) for position in window if position < storage)
+    return MemoryWindow(length, total, first_line, lines, first_place, places, cells)
 
 
 def walkthrough_numbers(B: int, T: int, C: int, H: int) -> dict[str, int | float]:
@@ -788,6 +892,23 @@ def _reach_size(tensor: Tensor, reach: str) -> int:
             start, stop = (int(end) if end else None for end in part.split(":"))
             sizes *= len(range(length)[start:stop])
     return sizes
+
+
+def _around(centre: int, size: int, most: int) -> tuple[int, int]:
+    """(first, count) of at most `most` of `size` places, with `centre` near the middle."""
+    count = min(size, most)
+    return min(max(centre - count // 2, 0), size - count), count
+
+
+def _reaches(shape: tuple[int, ...], stride: tuple[int, ...], distance: int) -> bool:
+    """Does some index lie `distance` after the first element? By taking the largest strides first."""
+    for step, size in sorted(zip(stride, shape), reverse=True):
+        if size > 1:
+            i = min(distance // step, size - 1)
+            distance -= i * step
+        if distance < 0:
+            return False
+    return distance == 0
 
 
 def _order_check(q: Tensor, right, wrong, right_code: str, wrong_code: str, **rest) -> OrderCheck:

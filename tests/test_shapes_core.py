@@ -505,3 +505,75 @@ def test_names_and_codes_are_ascii_tokens():
     assert all(re.fullmatch("[a-z]+([.][a-z]+)?", key) for key in NOTES)
     assert set(STEP_NAMES) == set(STEP_KEYS)
     assert shapes.__doc__
+
+
+# What the page draws
+
+@pytest.mark.parametrize("sizes", SETTINGS)
+def test_the_memory_picture_marks_exactly_the_numbers_that_the_tensor_reaches(sizes):
+    B, T, C, H = sizes
+    b, t, c = B - 1, T // 2, C - 1
+    for which in "qkv":
+        tensors = walkthrough_tensors(*sizes, seed=3)
+        for step, here in zip(shape_walkthrough(*sizes, seed=3), follow(*sizes, seed=3, b=b, t=t, c=c, which=which)):
+            tensor = tensors[here.tensor]
+            storage = step.storage_bytes // 4
+            flat = torch.zeros(storage, dtype=torch.int64)
+            mine = flat.as_strided(tensor.shape, tensor.stride(), tensor.storage_offset())
+            mine.fill_(1)
+            mine[*here.index[:-2], :, here.index[-1]] = 2
+            mine[*here.index[:-1], :] = 3
+            mine[here.index] = 4
+            window = shapes.memory_window(
+                tuple(tensor.shape), tensor.stride(), tensor.storage_offset(), storage, here.index, 10**6, 10**6
+            )
+            codes = {"other": 0, "tensor": 1, "column": 2, "row": 3, "element": 4}
+            assert [position for position, _ in window.parts] == list(range(storage))
+            assert [codes[part] for _, part in window.parts] == flat.tolist(), (which, step.key)
+
+
+@pytest.mark.parametrize("sizes", SETTINGS)
+def test_a_small_window_holds_the_element_and_stays_inside_memory(sizes):
+    for step, here in zip(shape_walkthrough(*sizes), follow(*sizes)):
+        storage = step.storage_bytes // 4
+        window = shapes.memory_window(step.shape, step.stride, step.storage_offset, storage, here.index, 3, 5)
+        parts = dict(window.parts)
+        assert parts[here.offset] == "element"
+        assert len(window.parts) <= window.lines * window.places <= 15
+        assert all(0 <= position < storage for position in parts)
+        assert window.first_line * window.line_length <= here.offset
+
+
+def test_the_axes_flow_from_step_to_step_and_none_is_lost():
+    steps = shape_walkthrough(2, 5, 12, 3)
+    flows = {now.key: shapes.axis_flow(was.axes, now.axes) for was, now in zip(steps, steps[1:])}
+    same3, same4 = ((0, 0), (1, 1), (2, 2)), ((0, 0), (1, 1), (2, 2), (3, 3))
+    crossed = ((0, 0), (1, 2), (2, 1), (3, 3))
+    assert flows == {
+        "qkv": same3,
+        "chunk": same3,
+        "split": (*same3, (2, 3)),
+        "transpose": crossed,
+        "scores": (*same3, (3, None), (None, 3)),  # D is summed away, the keys come in
+        "scaled": same4,
+        "weights": same4,
+        "heads": (*same3, (3, None), (None, 3)),  # the keys are summed away, D comes in with v
+        "back": crossed,
+        "contiguous": same4,
+        "concat": (*same3, (3, 2)),
+        "output": same3,
+    }
+
+
+@pytest.mark.parametrize("sizes", [(64, 512, 16, 1), (2, 5, 2048, 4), (1, 512, 512, 64), (64, 512, 2048, 2048)])
+def test_the_sizes_offered_instead_fit_and_the_next_larger_ones_do_not(sizes):
+    assert total_bytes(*sizes) > MAX_BYTES
+    offered = shapes.fitting(*sizes)
+    for name, size in offered.items():
+        tried = {**dict(zip("BTCH", sizes)), name: size}
+        check_sizes(**tried)
+        larger = (s for s in range(size + 1, dict(zip("BTCH", sizes))[name]))
+        for s in larger:
+            with pytest.raises(ValueError):
+                check_sizes(**{**tried, name: s})
+    assert offered or sizes == (64, 512, 2048, 2048)  # there no single size is enough
