@@ -28,10 +28,39 @@ class Preset:
 
 PRESETS: Mapping[str, tuple[Preset, ...]] = MappingProxyType(
     {
-        "home": (),
+        "home": (
+            Preset("sharp", {"tau": 0.2, "home_symbol": "softmax"}),
+            Preset("flat", {"tau": 5.0, "home_symbol": "softmax"}),
+            Preset("past", {"mask": "causal", "home_token": "the", "home_symbol": "mask"}),
+            Preset("undivided", {"scale": "none", "home_symbol": "scale"}),
+        ),
         "triad": (),
         "variance": (),
         "saturation": (),
         "shapes": (),
     }
 )
+
+
+@dataclass(frozen=True)
+class Suggestion:
+    """Something to do in class on another page: one link, or two to compare. The words are in the first page's texts."""
+
+    key: str
+    page: str
+    links: tuple[Preset, ...]
+
+
+IN_CLASS: tuple[Suggestion, ...] = (
+    Suggestion("first_token", "triad", (Preset("causal", {"mask": "causal"}),)),
+    Suggestion("temperature", "triad", (Preset("sharp", {"tau": 0.2}), Preset("flat", {"tau": 5.0}))),
+    Suggestion("growth", "variance", (Preset("short", {"d_k": 16}), Preset("long", {"d_k": 256}))),
+    Suggestion("same_law", "variance", (Preset("one", {"seed": 1}), Preset("two", {"seed": 2}))),
+    Suggestion(
+        "undivided",
+        "saturation",
+        (Preset("none", {"d_k": 512, "scale": "none"}), Preset("paper", {"d_k": 512, "scale": "sqrt_dk"})),
+    ),
+    Suggestion("too_much", "saturation", (Preset("dk", {"d_k": 512, "scale": "dk"}),)),
+)
+"""Suggestions for a class, in the order of the lessons. They set shared settings only; the rest of the page is default."""

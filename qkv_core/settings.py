@@ -229,7 +229,10 @@ class Shared:
 
 
 PAGES: dict[str, tuple[Setting, ...]] = {
-    "home": (),
+    "home": (
+        Choice("home_token", "cat", ("the", "cat", "sat")),
+        Choice("home_symbol", "q", ("q", "k", "v", "scores", "scale", "mask", "softmax", "output")),
+    ),
     "triad": (),
     "variance": (),
     "saturation": (),

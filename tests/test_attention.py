@@ -304,6 +304,22 @@ def test_the_limit_of_tau_shares_ties_evenly_even_between_different_keys(tau):
         assert_close(output, [[0.5, 0.5, 0]], 0)
 
 
+@pytest.mark.parametrize("grad", [False, True])
+def test_scores_that_tie_exactly_share_the_weight_exactly(grad):
+    # Whole numbers have exact products, so many of the 40 scores tie; scaling before or inside the product, by a
+    # factor that is no power of 2, would round the ties apart.
+    g = torch.Generator().manual_seed(0)
+    q, k = (torch.randint(-3, 4, (n, 12), generator=g).float() for n in (5, 40))
+    raw = (q.long() @ k.long().T)
+    ties = raw == raw.amax(-1, keepdim=True)
+    assert (ties.sum(-1) > 1).any()
+    q.requires_grad_(grad)
+    for mask in (None, torch.ones(5, 40, dtype=torch.bool)):
+        for weights in (scaled_dot_product_attention(q, k, k, mask, 1e-39)[1],
+                        attention_trace(q, k, k, mask, 1e-39).weights):
+            assert_close(weights, ties / ties.sum(-1, keepdim=True), 1e-7)
+
+
 def test_infinite_temperature_is_the_mean():
     q, k, v = draw()
     assert_close(scaled_dot_product_attention(q, k, v, tau=1e30)[0], v.mean(0).expand(T_Q, D_V), 1e-6)

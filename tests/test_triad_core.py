@@ -207,8 +207,10 @@ def test_the_cat_sat_is_a_convex_combination():
     lambda t: dict(weights=t.weights * 1.01, output=t.output * 1.01),       # rows that sum to more than 1
     lambda t: dict(weights=t.weights.roll(1, -1)),                          # the weights of other keys
     lambda t: dict(weights=2 * torch.eye(T) - t.weights, output=(2 * torch.eye(T) - t.weights) @ t.v),    # negative
+    lambda t: dict(weights=2 * torch.eye(T) - t.weights, v=torch.ones(T, 1), output=torch.ones(T, 1)),    # and inside
+    lambda t: dict(masked=t.masked.masked_fill(~causal_mask(T), -math.inf)),                 # weight on hidden keys
     lambda t: dict(weights=t.weights * math.nan),
-], ids=["outside", "nearby", "sum", "rolled", "negative", "nan"])
+], ids=["outside", "nearby", "sum", "rolled", "negative", "negative and inside", "hidden", "nan"])
 def test_the_convex_check_can_fail(spoil):
     trace = random_trace()
     assert not convex_check(dataclasses.replace(trace, **spoil(trace))).holds

@@ -9,12 +9,13 @@ from __future__ import annotations
 import json
 import math
 from dataclasses import dataclass
+from functools import cache
 from typing import Any
 
 import altair as alt
 import pandas as pd
 
-from qkv_core.charts.palette import DARK, LIGHT, Palette, mix
+from qkv_core.charts.palette import DARK, LIGHT, Palette, contrast, mix
 
 LABEL_SIZE = 15
 TITLE_SIZE = 16
@@ -91,12 +92,19 @@ def nice_limit(largest: float) -> float:
 def colour_scale(look: Look, symbol: str, limit: float, numbers: bool) -> alt.Scale:
     """Sequential 0 to 1 for weights, else symmetric around 0. Soft where numbers stand in the cells, full elsewhere."""
     p = look.palette
-    strength = 0.62 if numbers else 1.0
-    top = mix(p.background, p.symbol(symbol), strength)
+    top, bottom = p.symbol(symbol), p.negative
+    if numbers:
+        top, bottom = _soft(p, top), _soft(p, bottom)
     if symbol == "weights":
         return alt.Scale(domain=[0, 1], range=[p.background, top])
-    bottom = mix(p.background, p.negative, strength)
     return alt.Scale(domain=[-limit, 0, limit], range=[bottom, p.background, top])
+
+
+@cache
+def _soft(p: Palette, colour: str) -> str:
+    """The strongest mix of a colour with the page's own on which the page's text still reads at 4.6:1."""
+    shares = (s / 100 for s in range(65, 0, -1))
+    return next(c for s in shares if contrast(p.text, c := mix(p.background, colour, s)) >= 4.6)
 
 
 def matrix(

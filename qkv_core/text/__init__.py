@@ -7,6 +7,7 @@ the language writes them: 10,000 and 0.65 in English; 10 000 and 0,65 in Spanish
 from __future__ import annotations
 
 import string
+from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Any
 
@@ -50,6 +51,15 @@ def number(value: float, spec: str, lang: str) -> str:
         if text.endswith("%"):
             text = text[:-1] + NARROW_SPACE + "%"
     return text
+
+
+def vector(values: Iterable[float], spec: str, lang: str) -> str:
+    """Numbers in brackets; where the decimal sign is a comma, semicolons keep them apart.
+
+    >>> vector([0.5, 2], ".1f", "es")
+    '(0,5; 2,0)'
+    """
+    return "(" + ("; " if lang == "es" else ", ").join(number(value, spec, lang) for value in values) + ")"
 
 
 def read_number(text: str) -> float | None:

@@ -80,11 +80,11 @@ def select(
     options: tuple[Any, ...] | None = None,
 ) -> None:
     """A list to choose one of a Choice setting's values from, by their names in `texts`."""
-    setting = settings.everything()[key]
+    options = options or settings.everything()[key].choices
     st.selectbox(
         say(label),
-        options or setting.choices,
-        format_func=lambda value: say(texts[value]),
+        options,
+        format_func={value: say(texts[value]) for value in options}.get,
         help=help,
         disabled=disabled,
         filter_mode=None,
@@ -102,11 +102,11 @@ def segments(
     hide_label: bool = False,
 ) -> None:
     """The values of a Choice setting side by side, one pressed."""
-    setting = settings.everything()[key]
+    options = settings.everything()[key].choices
     st.segmented_control(
         say(label),
-        setting.choices,
-        format_func=lambda value: say(texts[value]),
+        options,
+        format_func={value: say(texts[value]) for value in options}.get,
         required=True,
         help=None if hide_label else help,
         label_visibility="collapsed" if hide_label else "visible",

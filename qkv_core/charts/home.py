@@ -1,0 +1,115 @@
+"""The pictures of the first page: the formula in the colours of its symbols, and one query reading three keys."""
+
+from __future__ import annotations
+
+import altair as alt
+import pandas as pd
+
+from qkv_core.charts import base
+from qkv_core.charts.base import Look
+
+SIZE = 17
+LARGE = 19
+LEFT, SCORE, SCALED, RIGHT = -1.28, -0.98, -0.45, 1.24
+"""Where the words stand on an axis whose bars run from 0 to 1."""
+
+
+def reading(
+    frame: pd.DataFrame, look: Look, *, tokens: tuple[str, ...], score: str, scaled: str, weight: str, key: str, hidden: str
+) -> alt.LayerChart:
+    """The formula row by row for one query: each key's score, the scaled score, and its weight as a bar.
+
+    Args:
+        frame: one row a key: col (position), raw, scaled, weight, raw_text, scaled_text, weight_text, allowed (bool),
+            and for the tooltip key_label.
+        tokens: the keys' words, by position; score, scaled, weight, key: headings; hidden: said of a masked key.
+    """
+    p = look.palette
+    y = alt.Y(
+        "col:O",
+        title=None,
+        scale=alt.Scale(domain=list(range(len(tokens))), paddingInner=0.3, paddingOuter=0.15),
+        axis=alt.Axis(
+            labelExpr=base.labels_by_position(tokens),
+            labelColor=p.k,
+            labelFontSize=LARGE,
+            labelFontWeight=600,
+            ticks=False,
+            domain=False,
+            grid=False,
+            labelPadding=10,
+        ),
+    )
+    scale = alt.Scale(domain=[LEFT, RIGHT], nice=False, zero=False)
+    x = alt.X("weight:Q", title=None, scale=scale, axis=None)
+    tips = [
+        alt.Tooltip("key_label:N", title=key),
+        alt.Tooltip("raw_text:N", title=score),
+        alt.Tooltip("scaled_text:N", title=scaled),
+        alt.Tooltip("weight_text:N", title=weight),
+    ]
+    rows = alt.Chart(frame).encode(y=y)
+
+    def words(field: str, at: float, colour: str) -> alt.Chart:
+        return rows.mark_text(align="right", fontSize=SIZE).encode(
+            x=alt.datum(at + 0.17, scale=scale), text=f"{field}:N", color=alt.value(colour)
+        )
+
+    def heading(title: str, at: float, colour: str, align: str) -> alt.Chart:
+        first = alt.Chart(frame).transform_filter("datum.col == 0")
+        return first.mark_text(align=align, fontSize=SIZE, baseline="bottom").encode(
+            x=alt.datum(at, scale=scale), y=alt.value(-8), text=alt.value(title), color=alt.value(colour)
+        )
+
+    seen, unseen = "datum.allowed", "!datum.allowed"
+    layers = [
+        rows.mark_bar(color=p.grid, cornerRadius=3).encode(x=alt.datum(0, scale=scale), x2=alt.datum(1)),
+        rows.mark_bar(color=p.weights, cornerRadius=3).encode(x=x, x2=alt.datum(0), tooltip=tips),
+        rows.transform_filter(seen)
+        .mark_text(align="left", dx=8, fontSize=LARGE, fontWeight=600)
+        .encode(x=x, text="weight_text:N", color=alt.value(p.text)),
+        rows.transform_filter(unseen)
+        .mark_text(align="left", dx=8, fontSize=SIZE, fontStyle="italic")
+        .encode(x=x, text=alt.value(hidden), color=alt.value(p.text)),
+        words("raw_text", SCORE, p.scores),
+        words("scaled_text", SCALED, p.scores),
+        heading(score, SCORE + 0.17, p.scores, "right"),
+        heading(scaled, SCALED + 0.17, p.scores, "right"),
+        heading(weight, 0.0, p.weights, "left"),
+    ]
+    return alt.layer(*layers).properties(height=190)
+
+
+def matrix(frame: pd.DataFrame, look: Look, **labels: object) -> alt.LayerChart:
+    """The matrix behind one symbol of the formula, small enough to stand under it."""
+    return base.matrix(frame, look, **labels)
+
+
+def formula(palette: object, scale: str, masked: bool, chosen: str) -> str:
+    """Equation (1) in KaTeX as it is computed now, one colour a symbol; the chosen symbol stands in a frame.
+
+    Args:
+        palette: a charts.palette.Palette. scale: the name of the divisor. masked: is there a mask?
+        chosen: q, k, v, scores, scale, mask, softmax or output.
+    """
+    p = palette
+
+    def symbol(name: str, colour: str, tex: str) -> str:
+        edge, fill = (colour, p.panel) if name == chosen else (p.background, p.background)
+        return rf"\fcolorbox{{{edge}}}{{{fill}}}{{$\textcolor{{{colour}}}{{{tex}}}$}}"
+
+    q, k, v = (symbol(name, p.symbol(name), name.upper()) for name in "qkv")
+    scores = symbol("scores", p.scores, r"QK^{\top}")
+    divide = symbol("scale", p.text, DIVISORS[scale])
+    mask = "+" + symbol("mask", p.text, "M") if masked else ""
+    softmax = symbol("softmax", p.weights, r"\mathrm{softmax}")
+    output = symbol("output", p.output, r"\mathrm{Attention}")
+    return rf"{output}({q},{k},{v})={softmax}\!\left(\frac{{{scores}}}{{{divide}}}{mask}\right){v}"
+
+
+DIVISORS = {
+    "sqrt_dk": r"\sqrt{d_k}\,\tau",
+    "none": r"1\cdot\tau",
+    "dk": r"d_k\,\tau",
+    "sqrt_dmodel": r"\sqrt{d_{\mathrm{model}}}\,\tau",
+}
