@@ -294,12 +294,13 @@ def batch_shapes(B: int, h: int, T: int, d_k: int, d_v: int, seed: int, mask: Te
     empty = (trace.masked == -math.inf).all(-1)                                      # (B, h, T)
     sums = trace.weights.sum(-1)[~empty]
     low, high = (sums.min().item(), sums.max().item()) if sums.numel() else (None, None)
-    return BatchShapes(tensors, empty.numel(), int(empty.sum()), low, high, kernel_difference(q, k, v, mask, tau, divisor))
+    difference = kernel_difference(q, k, v, mask, tau, divisor)
+    return BatchShapes(tensors, empty.numel(), int(empty.sum()), low, high, difference)
 
 
 @dataclass(frozen=True, eq=False)
 class Seed42:
-    """What the course's notebook shows for seed 42: X (4, 12), W_q, W_k, W_v (12, 4) and the trace of their attention."""
+    """What the course's notebook shows for seed 42: X (4, 12), W_q, W_k, W_v (12, 4), and their attention."""
     X: Tensor
     W_q: Tensor
     W_k: Tensor
