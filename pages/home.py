@@ -1,4 +1,72 @@
+"""The first page: the formula whose symbols explain themselves, the example in small, the map, and the class."""
+
+import platform
+from importlib.metadata import version
+
 import streamlit as st
-from qkv_core.ui import state
-st.write(state.shared())
-state.page_link("variance","x", d_k=256, mask="causal")
+
+from qkv_core.presets import IN_CLASS
+from qkv_core.text import frame, home as words
+from qkv_core.ui import controls, lessons, show, state
+from qkv_core.ui.controls import say
+
+shared, symbol = state.shared(), state.get("home_symbol")
+token = state.get("home_token")
+row = list(words.TOKENS).index(token)
+now = {"tau": shared.tau, "mask": shared.mask, "scale": shared.scale}
+
+st.markdown(say(words.LEAD))
+left, right = st.columns((1, 1), gap="large")
+with left:
+    st.subheader(say(words.FORMULA), anchor=False)
+    st.latex(words.formula(show.look().palette, shared.scale, shared.mask != "none", symbol))
+    controls.segments("home_symbol", words.SYMBOL, words.SYMBOLS)
+
+# torch arrives only now: the words and the formula are on the screen already
+from qkv_core.charts import home as charts  # noqa: E402
+from qkv_core.ui.cached import home as cached  # noqa: E402
+
+example = cached.example(**now)
+cells = cached.cells(**now, lang=shared.lang)
+with left:
+    st.markdown(words.explain(symbol, example, row, **now, lang=shared.lang))
+    frame_, limit = cached.matrix(symbol, row, **now, lang=shared.lang)
+    told = example.tokens[cached.told_row(symbol, row, example)]
+    show.chart(
+        charts.matrix,
+        frame_,
+        key="home_matrix",
+        says=say(words.MATRIX_SAYS, name=say(words.NAMES[symbol]), token=told),
+        width="content",
+        symbol=words.COLOUR.get(symbol, symbol),
+        row_labels=example.tokens,
+        col_labels=cached.column_labels(symbol, example),
+        limit=limit,
+    )
+with right:
+    st.subheader(say(words.EXAMPLE), anchor=False)
+    controls.segments("home_token", words.TOKEN, words.TOKENS)
+    show.chart(
+        charts.reading,
+        cells[cells["row"] == row],
+        key="home_reading",
+        says=words.reads(example, row, shared.lang),
+        columns=words.TABLE,
+        data=cells,
+        tokens=example.tokens,
+        score=say(words.SCORE),
+        scaled=say(words.SCALED[shared.scale]),
+        weight=say(words.WEIGHT),
+        key=say(words.KEY),
+        hidden=say(words.HIDDEN),
+    )
+    one, two = st.columns(2)
+    with one:
+        controls.shared("tau")
+    with two:
+        controls.shared("mask")
+    show.checks(
+        (say(words.CHECK_KERNEL), example.kernel, 1e-5),
+        (say(words.CHECK_ROWS), example.row_sum, 1e-6),
+        (say(words.CHECK_CELLS), example.cells, 1e-5),
+    )

@@ -37,7 +37,15 @@ PRESETS: Mapping[str, tuple[Preset, ...]] = MappingProxyType(
         "triad": (),
         "variance": (),
         "saturation": (),
-        "shapes": (),
+        "shapes": (
+            Preset("notebook", {"sh_step": 1}),
+            Preset("one_head", {"H": 1}),
+            Preset("thin", {"H": 12, "sh_step": 10}),
+            Preset("bad_h", {"H": 5, "sh_step": 4}),
+            Preset("paper", {"B": 1, "T": 10, "C": 512, "H": 8, "sh_b": 0, "sh_t": 9, "sh_c": 511}),
+            Preset("one_token", {"T": 1, "sh_t": 0, "sh_step": 3}),
+            Preset("value", {"sh_of": "v", "sh_step": 9}),
+        ),
     }
 )
 

@@ -236,7 +236,17 @@ PAGES: dict[str, tuple[Setting, ...]] = {
     "triad": (),
     "variance": (),
     "saturation": (),
-    "shapes": (),
+    "shapes": (
+        Whole("B", 2, 1, 64),
+        Whole("T", 5, 1, 512),
+        Whole("C", 12, 1, 2048),
+        Whole("H", 3, 1, 2048),
+        Whole("sh_step", 5, 1, 13),
+        Choice("sh_of", "q", ("q", "k", "v")),
+        Whole("sh_b", 1, 0, 63),
+        Whole("sh_t", 2, 0, 511),
+        Whole("sh_c", 7, 0, 2047),
+    ),
 }
 """The settings that one page adds, in the address of that page only. Keys are unique over all pages."""
 

@@ -121,6 +121,7 @@ def matrix(
     numbers: bool = True,
     pick: bool = False,
     cell: int = 0,
+    row_height: int = 0,
     row_axis: bool = True,
 ) -> alt.Chart:
     """A matrix as cells in reading order, each with its number where they fit.
@@ -130,12 +131,14 @@ def matrix(
             cell), chosen (bool: outlined).
         symbol: whose colour fills the cells ("weights" runs 0 to 1, any other is symmetric to +-limit).
         row_labels, col_labels: one a position.
-        pick: a click on a cell selects it; the selection is named "pick" and holds row and col.
-        cell: side of a cell in pixels; 0 chooses one for the number of columns.
+        pick: a click on a cell selects it; the selection is named "pick" and holds row and col, and turn where the frame
+            has such a column: a value that changes with the chosen cell lets a second click on the same cell count.
+        cell: side of a cell in pixels; 0 chooses one for the number of columns. Numbers shrink with narrower cells.
+        row_height: height of a row in pixels; 0 chooses one.
     """
     rows, cols = len(row_labels), len(col_labels)
     side = cell or (64 if cols <= 6 else 52 if cols <= 10 else 40 if cols <= TEXT_CELLS else 16)
-    height = 40 if numbers and cols <= TEXT_CELLS else side
+    height = row_height or (40 if numbers and cols <= TEXT_CELLS else side)
     x = alt.X(
         "col:O",
         title=col_title or None,
@@ -165,15 +168,21 @@ def matrix(
         strokeWidth=alt.condition("datum.chosen", alt.value(3), alt.value(1)),
     )
     if pick:
-        cells = cells.add_params(alt.selection_point(name="pick", fields=["row", "col"], on="click", empty=False))
+        fields = ["row", "col", *({"turn"} & set(frame.columns))]
+        cells = cells.add_params(alt.selection_point(name="pick", fields=fields, on="click", empty=False))
     layers = [cells]
     if numbers and cols <= TEXT_CELLS:
         layers.append(
-            base.mark_text(fontSize=15 if side >= 52 else 12, font="Source Sans, sans-serif").encode(
+            base.mark_text(fontSize=number_size(cols), font="Source Sans, sans-serif").encode(
                 text="text:N", color=alt.value(p.text)
             )
         )
     return alt.layer(*layers).properties(width=side * cols, height=height * rows)
+
+
+def number_size(cols: int) -> alt.ExprRef:
+    """The size of the numbers in cells: that of the axes, and smaller only where the cells are too narrow for it."""
+    return alt.ExprRef(f"max(7, min({LABEL_SIZE}, width / {cols} / 2.8))")
 
 
 def spec(chart: alt.Chart | alt.LayerChart | Any, look: Look) -> dict[str, Any]:

@@ -1,4 +1,4 @@
-"""The pictures of the first page: the formula in the colours of its symbols, and one query reading three keys."""
+"""The pictures of the first page: one query reading three keys, and the matrix behind a symbol of the formula."""
 
 from __future__ import annotations
 
@@ -83,33 +83,3 @@ def reading(
 def matrix(frame: pd.DataFrame, look: Look, **labels: object) -> alt.LayerChart:
     """The matrix behind one symbol of the formula, small enough to stand under it."""
     return base.matrix(frame, look, **labels)
-
-
-def formula(palette: object, scale: str, masked: bool, chosen: str) -> str:
-    """Equation (1) in KaTeX as it is computed now, one colour a symbol; the chosen symbol stands in a frame.
-
-    Args:
-        palette: a charts.palette.Palette. scale: the name of the divisor. masked: is there a mask?
-        chosen: q, k, v, scores, scale, mask, softmax or output.
-    """
-    p = palette
-
-    def symbol(name: str, colour: str, tex: str) -> str:
-        edge, fill = (colour, p.panel) if name == chosen else (p.background, p.background)
-        return rf"\fcolorbox{{{edge}}}{{{fill}}}{{$\textcolor{{{colour}}}{{{tex}}}$}}"
-
-    q, k, v = (symbol(name, p.symbol(name), name.upper()) for name in "qkv")
-    scores = symbol("scores", p.scores, r"QK^{\top}")
-    divide = symbol("scale", p.text, DIVISORS[scale])
-    mask = "+" + symbol("mask", p.text, "M") if masked else ""
-    softmax = symbol("softmax", p.weights, r"\mathrm{softmax}")
-    output = symbol("output", p.output, r"\mathrm{Attention}")
-    return rf"{output}({q},{k},{v})={softmax}\!\left(\frac{{{scores}}}{{{divide}}}{mask}\right){v}"
-
-
-DIVISORS = {
-    "sqrt_dk": r"\sqrt{d_k}\,\tau",
-    "none": r"1\cdot\tau",
-    "dk": r"d_k\,\tau",
-    "sqrt_dmodel": r"\sqrt{d_{\mathrm{model}}}\,\tau",
-}

@@ -98,7 +98,7 @@ def lesson(name: str, page: st.Page) -> None:
         page.run()
     except Exception:  # not BaseException: Streamlit steers reruns and stops with it
         logging.getLogger("qkv_lab").exception("page %s failed", name)
-        st.error(say(frame.FAILED), icon=":material/error:")
+        st.container(key="failed").error(say(frame.FAILED), icon=":material/error:")
     st.divider()
     left, right = st.columns((3, 1), vertical_alignment="center")
     left.caption(f"{say(frame.SOURCE)}: {say(texts.SOURCE)}")

@@ -80,6 +80,13 @@ def put(**values: Any) -> None:
     st.session_state[PROBLEMS] = ()
 
 
+def settle(**values: Any) -> None:
+    """Replaces settings that can't hold beside others, e.g. a chosen row beyond the last; what the link said stays told."""
+    kept = problems()
+    put(**values)
+    st.session_state[PROBLEMS] = kept
+
+
 def reset(page: str) -> None:
     """Back to the defaults, for the settings that `page` shows. The language stays."""
     put(**{key: s.default for key, s in settings.known(page).items() if key != "lang"})

@@ -1,0 +1,156 @@
+"""What only a browser can show: the address, Back and Forward, reload, keyboard, phones, and that nothing outside is asked."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from qkv_core import settings
+from qkv_core.text import frame
+from tests.browser.driver import DESK, PHONE, visitor
+from tests.conftest import Server
+
+pytestmark = pytest.mark.browser
+
+PAGES = ("home", "triad", "variance", "saturation", "shapes")
+PATHS = {name: "/" if name == "home" else f"/{name}" for name in PAGES}
+
+
+@pytest.mark.parametrize("page", PAGES)
+@pytest.mark.parametrize(
+    ("size", "scheme", "locale"),
+    [(DESK, "light", "en-US"), (DESK, "dark", "es-ES"), (PHONE, "light", "es-MX"), (PHONE, "dark", "en-GB")],
+    ids=["desk-light-en", "desk-dark-es", "phone-light-es", "phone-dark-en"],
+)
+def test_every_page_is_complete_at_every_width_in_both_themes(
+    chromium: Any, server: Server, page: str, size: dict[str, int], scheme: str, locale: str
+) -> None:
+    with visitor(chromium, server.url, size=size, locale=locale, scheme=scheme) as v:
+        v.open(PATHS[page])
+        v.page.wait_for_timeout(700)
+        assert v.trouble == []
+        assert v.outside == []
+        assert v.page.locator("[data-testid=stException], .st-key-failed").count() == 0
+        assert v.page.evaluate("document.documentElement.scrollWidth - innerWidth") <= 1
+        lang = locale[:2]
+        assert frame.SOURCE(lang) in v.words()
+        wide = v.page.evaluate(
+            """() => [...document.querySelectorAll('[data-testid=stMain] [data-testid=stElementContainer]')]
+                     .filter(e => e.getBoundingClientRect().right > innerWidth + 1 && e.offsetParent
+                                  && ![...function*(){let p=e; while (p = p.parentElement) yield p}()]
+                                      .some(p => getComputedStyle(p).overflowX === 'auto' && p.dataset.testid !== 'stMain'))
+                     .map(e => e.className)"""
+        )
+        assert wide == []
+
+
+def test_a_slider_moved_is_in_the_address_and_back_and_forward_restore_it(chromium: Any, server: Server) -> None:
+    with visitor(chromium, server.url) as v:
+        v.open("/variance").press("d_k", "ArrowRight", "ArrowRight", "ArrowLeft")
+        assert (v.shown("d_k"), v.parameter("d_k")) == ("128", "128")
+        for go, expected in (("go_back", "256"), ("go_back", "128"), ("go_forward", "256")):
+            getattr(v.page, go)()
+            v.settled()
+            v.page.wait_for_function(
+                f"document.querySelector('.st-key-d_k input[type=range]').getAttribute('aria-valuetext') === '{expected}'"
+            )
+            assert v.parameter("d_k") == expected
+
+
+def test_back_over_a_change_of_page_and_a_reload_keep_page_address_and_values_together(chromium: Any, server: Server) -> None:
+    with visitor(chromium, server.url) as v:
+        v.open("/variance?d_k=16&seed=5")
+        v.follow(frame.MENU["saturation"]("en"))
+        assert "/saturation" in v.page.url and v.parameter("d_k") == "16"
+        v.press("d_k", "ArrowRight")
+        v.page.reload()
+        v.settled()
+        assert (v.shown("d_k"), v.parameter("seed")) == ("32", "5")
+        v.page.go_back()
+        v.page.go_back()
+        v.settled()
+        v.page.wait_for_url("**/variance?**")
+        v.page.wait_for_function(
+            "document.querySelector('.st-key-d_k input[type=range]').getAttribute('aria-valuetext') === '16'"
+        )
+
+
+def test_the_shared_link_opens_the_same_screen_for_somebody_else_in_another_language(chromium: Any, server: Server) -> None:
+    with visitor(chromium, server.url) as v:
+        v.open("/saturation").press("d_k", "ArrowRight", "ArrowRight")
+        v.page.locator(".st-key-share").get_by_role("button").first.click()
+        link = v.page.get_by_test_id("stPopoverBody").locator("code").inner_text().replace("\n", "")
+        assert link.startswith(f"{server.url}/saturation?v=1")
+        numbers = v.words()
+    with visitor(chromium, server.url, locale="es-ES") as friend:
+        friend.page.goto(link)
+        friend.settled()
+        assert friend.shown("d_k") == "256"
+        assert friend.words() == numbers  # the link says lang=en, so the friend reads the very same words
+        friend.language("es")
+        assert friend.shown("d_k") == "256" and friend.parameter("lang") is None  # their own browser's language
+
+
+def test_a_language_and_a_slider_changed_at_once_are_both_kept_after_a_reload(chromium: Any, server: Server) -> None:
+    with visitor(chromium, server.url) as v:
+        v.open("/variance")
+        v.slider("d_k").focus()
+        v.slider("d_k").press("ArrowRight")
+        v.page.locator(".st-key-lang").get_by_role("radio", name="ES").click(force=True)
+        v.settled()
+        v.page.reload()
+        v.settled()
+        assert (v.shown("d_k"), v.parameter("lang")) == ("128", "es")
+
+
+def test_a_held_key_loses_no_step(chromium: Any, server: Server) -> None:
+    with visitor(chromium, server.url) as v:
+        v.open("/saturation")
+        v.slider("tau").focus()
+        for _ in range(20):
+            v.slider("tau").press("ArrowRight", no_wait_after=True)
+        v.page.wait_for_url("**tau=2.00**")
+        v.settled()
+        assert v.shown("tau") == "2.00"
+
+
+def test_bad_links_get_a_working_page_and_load_nothing_from_outside(chromium: Any, server: Server) -> None:
+    bad = "%3Cimg%20src%3Dx%20onerror%3Dalert(1)%3E%20!%5Bx%5D(http%3A%2F%2Fexample.invalid%2Ft.png)"
+    with visitor(chromium, server.url) as v:
+        v.open(f"/variance?d_k=40&mask={bad}&{bad}=1&seed=1&seed=2")
+        assert v.outside == [] and v.trouble == []
+        assert v.shown("d_k") == "32" and v.parameter("d_k") == "32" and v.parameter("mask") is None
+        notice = v.page.locator(".st-key-notices")
+        assert "<img src=x" in notice.inner_text()
+        assert notice.locator("img").count() == 0
+
+
+def test_the_lessons_can_be_reached_and_moved_by_keyboard_alone(chromium: Any, server: Server) -> None:
+    with visitor(chromium, server.url) as v:
+        v.open("/")
+        names: list[str] = []
+        for _ in range(40):
+            v.page.keyboard.press("Tab")
+            names.append(v.page.evaluate("document.activeElement.innerText || document.activeElement.getAttribute('aria-label') || ''"))
+            if frame.MENU["variance"]("en") in names[-1]:
+                break
+        assert frame.MENU["variance"]("en") in names[-1], names
+        v.page.keyboard.press("Enter")
+        v.page.wait_for_url("**/variance**")
+        v.settled()
+        for _ in range(60):
+            if v.page.evaluate("document.activeElement.type === 'range' && !!document.activeElement.closest('.st-key-d_k')"):
+                break
+            v.page.keyboard.press("Tab")
+        v.page.keyboard.press("ArrowLeft")
+        v.page.wait_for_url("**d_k=32**")
+
+
+def test_the_log_of_the_server_is_clean_after_all_pages(chromium: Any, server: Server) -> None:
+    with visitor(chromium, server.url) as v:
+        for page in settings.PAGES:
+            v.open(PATHS.get(page, f"/{page}"))
+    log = server.log()
+    for word in ("Traceback", "torch.classes", "missing ScriptRunContext", "deprecat", "will be removed", "ERROR"):
+        assert word not in log, log[-3000:]
