@@ -95,18 +95,19 @@ def select(
 def segments(
     key: str,
     label: Msg,
-    texts: Mapping[Any, Msg],
+    texts: Mapping[Any, Msg | str],
     *,
     help: str | None = None,
     place: str = "page",
     hide_label: bool = False,
+    options: tuple[Any, ...] | None = None,
 ) -> None:
-    """The values of a Choice setting side by side, one pressed."""
-    options = settings.everything()[key].choices
+    """The values of a Choice setting (or `options` of any other) side by side, one pressed. Names may be plain text."""
+    options = options or settings.everything()[key].choices
     st.segmented_control(
         say(label),
         options,
-        format_func={value: say(texts[value]) for value in options}.get,
+        format_func={v: say(texts[v]) if isinstance(texts[v], Msg) else texts[v] for v in options}.get,
         required=True,
         help=None if hide_label else help,
         label_visibility="collapsed" if hide_label else "visible",

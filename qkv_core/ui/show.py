@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import inspect
+import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import lru_cache
 from typing import Any
@@ -75,6 +76,17 @@ def _spec(draw: Callable[..., Any], look_: Any, labels: tuple[tuple[str, Any], .
     return base.spec(draw(pd.DataFrame(columns=list(columns)), look_, **dict(labels)), look_)
 
 
+def picks(key: str, row: str, col: str) -> Callable[[], None]:
+    """The callback of a chart `key` drawn with pick=True: a click on a cell sets the settings `row` and `col`."""
+
+    def picked() -> None:
+        cell = st.session_state[key].selection.get("pick") or []
+        if cell:
+            state.put(**{row: int(cell[0]["row"]), col: int(cell[0]["col"])})
+
+    return picked
+
+
 def behind(data: Any, columns: Columns, *, key: str) -> None:
     """The data behind a picture: a table to read and the same as a file."""
     with st.expander(say(frame.DATA), icon=":material/table:"):
@@ -119,7 +131,7 @@ def _plain(text: str) -> str:
     """A sentence without its markup, for a screen reader."""
     for mark in ("**", "$", "`"):
         text = text.replace(mark, "")
-    return text
+    return re.sub(r":[a-z]+\[([^\]]*)\]", r"\1", text)
 
 
 def checks(*rows: tuple[str, float, float]) -> None:
