@@ -26,6 +26,8 @@ class Preset:
         return {**default, **self.values}
 
 
+_EYE = ((1, 0, 0, 0), (0, 1, 0, 0), (0, 0, 1, 0), (0, 0, 0, 1))
+
 PRESETS: Mapping[str, tuple[Preset, ...]] = MappingProxyType(
     {
         "home": (
@@ -34,7 +36,15 @@ PRESETS: Mapping[str, tuple[Preset, ...]] = MappingProxyType(
             Preset("past", {"mask": "causal", "home_token": "the", "home_symbol": "mask"}),
             Preset("undivided", {"scale": "none", "home_symbol": "scale"}),
         ),
-        "triad": (),
+        "triad": (
+            Preset("lesson"),
+            Preset("causal", {"mask": "causal", "t_row": 0, "t_col": 0}),
+            Preset("sharp", {"tau": 0.2}),
+            Preset("plain", {"t_wq": _EYE, "t_wk": _EYE, "t_wv": _EYE}),
+            Preset("blind", {"t_wk": ((0, 0, 0, 0),) * 4}),
+            Preset("nothing", {"mask": "padding", "t_n": 3}),
+            Preset("unscaled", {"t_in": "random", "t_len": 8, "t_c": 16, "t_dv": 8, "scale": "none"}),
+        ),
         "variance": (),
         "saturation": (),
         "shapes": (

@@ -177,7 +177,11 @@ class Grid:
         rows = tuple(tuple(read_number(cell) for cell in row.split(",")) for row in text.split(";"))
         if [len(r) for r in rows] != [len(r) for r in self.default] or any(n is None for r in rows for n in r):
             return self.default
-        return tuple(tuple(min(max(n, -self.limit), self.limit) for n in r) for r in rows)
+        return tuple(tuple(self.nearest(n) for n in r) for r in rows)
+
+    def nearest(self, number: float) -> float:
+        """The legal entry for a number: within the limit, and with no more digits than an address carries."""
+        return float(f"{min(max(number, -self.limit), self.limit):.6g}") + 0.0  # no -0
 
     def format(self, value: Sequence[Sequence[float]]) -> str:
         return ";".join(",".join(f"{n:.6g}" for n in row) for row in value)
@@ -233,7 +237,23 @@ PAGES: dict[str, tuple[Setting, ...]] = {
         Choice("home_token", "cat", ("the", "cat", "sat")),
         Choice("home_symbol", "q", ("q", "k", "v", "scores", "scale", "mask", "softmax", "output")),
     ),
-    "triad": (),
+    "triad": (
+        Choice("t_in", "cat", ("cat", "random")),
+        Whole("t_row", 1, 0, 11),
+        Whole("t_col", 1, 0, 11),
+        Whole("t_len", 5, 1, 12),
+        Whole("t_c", 8, 1, 16),
+        Whole("t_dv", 4, 1, 16),
+        Whole("t_n", 1, 0, 12),
+        Choice("t_how", "double", ("double", "negate", "random")),
+        Grid("t_x", ((1, 0.5, 0.2, 0.1), (0.1, 2, 0.8, 0.2), (0.2, 0.1, 1.5, 1.8))),
+        Grid("t_wq", ((1, 0, 0.1, 0), (0, 1, 0, 0.2), (0.1, 0, 1, 0), (0, 0.2, 0, 1))),
+        Grid("t_wk", ((0.8, 0.1, 0, 0), (0.1, 0.9, 0.2, 0), (0, 0.2, 0.7, 0.1), (0, 0, 0.1, 0.9))),
+        Grid("t_wv", ((0.5, 0.5, 0, 0), (0, 0.5, 0.5, 0), (0, 0, 0.5, 0.5), (0.5, 0, 0, 0.5))),
+        Whole("t_b", 2, 1, 4),
+        Whole("t_bt", 16, 1, 32),
+        Choice("t_bdv", 64, POWERS[:9]),
+    ),
     "variance": (),
     "saturation": (),
     "shapes": (

@@ -10,7 +10,7 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor
 
-from qkv_core.attention import AttentionTrace, attention_trace, scaled_dot_product_attention
+from qkv_core.attention import AttentionTrace, attention_trace, scaled_dot_product_attention, stable_softmax
 from qkv_core.masks import whole
 
 
@@ -164,6 +164,68 @@ def output_terms(trace: AttentionTrace, i: int) -> Tensor:
     return trace.weights[whole("i", i, 0, len(trace.weights) - 1)][:, None] * trace.v
 
 
+def without_key(trace: AttentionTrace, i: int, j: int) -> Tensor:
+    """Return the weights of query i if it could not read key j.
+
+        a'_m = a_m / (1 - a_j) for every other key m: the softmax shares out again what j had
+
+    Args:
+        trace: AttentionTrace of one head.
+        i: int, 0 to T_q - 1. j: int, 0 to T_k - 1.
+    Returns:
+        tensor (T_k,), computed from the scores; all 0 when no key is left.
+    Raises:
+        ValueError: for a cell that isn't there, or a trace with leading axes.
+    """
+    _one_head(trace)
+    T_q, T_k = trace.raw.shape
+    scores = trace.masked[whole("i", i, 0, T_q - 1)].clone()
+    scores[whole("j", j, 0, T_k - 1)] = -math.inf
+    return stable_softmax(scores)
+
+
+CHANGES = ("double", "negate", "random")
+
+
+@dataclass(frozen=True)
+class Moved:
+    """What moved after one of Q, K, V ("changed") became another: the largest change of each later step."""
+    changed: str
+    raw: float
+    weights: float
+    output: float
+
+
+def what_moves(trace: AttentionTrace, change: str, seed: int = 0, mask: Tensor | None = None, tau: float = 1.0,
+               divisor: float | None = None) -> tuple[Moved, Moved, Moved]:
+    """Return what moves when Q alone, K alone and V alone are changed, each attention computed anew.
+
+    The values take no part in the scores, so a change of V moves the output and nothing before it.
+
+    Args:
+        trace: AttentionTrace of one head; mask, tau, divisor are those it was made with (sqrt(d_k) when None).
+        change: str, one of CHANGES: twice the matrix, its negative, or N(0, 1) entries drawn from `seed`.
+        seed: int.
+    Returns:
+        Moved for "q", "k" and "v", in that order.
+    Raises:
+        ValueError: for another change, or a trace with leading axes.
+    Source: Vaswani et al. 2017, section 3.2.1, equation (1): V stands outside the softmax.
+    """
+    _one_head(trace)
+    if change not in CHANGES:
+        raise ValueError(f"change must be one of {', '.join(CHANGES)}; got {change!r}")
+    old = {"q": trace.q, "k": trace.k, "v": trace.v}
+    moved = []
+    for name, x in old.items():
+        g = torch.Generator().manual_seed(seed)
+        new = {"double": lambda: 2 * x, "negate": lambda: -x, "random": lambda: torch.randn(x.shape, generator=g)}[change]()
+        after = attention_trace(*(old | {name: new}).values(), mask, tau, True if divisor is None else divisor)
+        moved.append(Moved(name, *((getattr(after, step) - getattr(trace, step)).abs().max().item()
+                                   for step in ("raw", "weights", "output"))))
+    return tuple(moved)
+
+
 @dataclass(frozen=True, eq=False)
 class ConvexCheck:
     """Whether each output is a convex combination of the values it may see.
@@ -311,7 +373,7 @@ class Seed42:
 def seed42_notebook() -> Seed42:
     """Return the notebook's first example, number for number, without touching the global generator.
 
-    The notebook calls `torch.manual_seed(42)`, `torch.randn(4, 12)`, then `nn.Linear(12, 4, bias=False)` three times,
+    The notebook seeds the global generator with 42, calls `torch.randn(4, 12)`, then `nn.Linear(12, 4, bias=False)` three times,
     which draws U(-1/sqrt(12), 1/sqrt(12)). A generator of our own gives the same stream.
 
     Returns:

@@ -8,7 +8,8 @@ import torch
 from qkv_core.attention import attention_trace
 from qkv_core.masks import causal_mask
 from qkv_core.triad import (CatSat, Triad, batch_shapes, cat_sat, cell_arithmetic, convex_check, kernel_difference,
-                            output_terms, project, random_batch, random_triad, seed42_dots, seed42_notebook)
+                            output_terms, project, random_batch, random_triad, seed42_dots, seed42_notebook,
+                            what_moves, without_key)
 from tests.reference import CAT_SAT, SEED_42, SEED_42_DOTS, assert_close
 
 T, C, D_K, D_V = 5, 7, 11, 13
@@ -221,6 +222,40 @@ def test_an_output_in_an_empty_row_fails_the_convex_check():
     output = trace.output.clone()
     output[2] = trace.v.mean(0)
     assert not convex_check(dataclasses.replace(trace, output=output)).holds
+
+
+# the roles of Q, K and V
+
+@pytest.mark.parametrize("change", ["double", "negate", "random"])
+def test_values_take_no_part_in_the_scores(change):
+    q, k, v = what_moves(random_trace(), change, seed=1)
+    assert [m.changed for m in (q, k, v)] == ["q", "k", "v"]
+    assert v.raw == v.weights == 0.0 and v.output > 0.01
+    assert min(q.raw, q.weights, q.output, k.raw, k.weights, k.output) > 0.01
+
+
+def test_what_moves_is_what_the_attention_of_the_changed_matrices_says():
+    trace = random_trace(mask=causal_mask(T), tau=0.5, scale=3.0)
+    v = what_moves(trace, "double", mask=causal_mask(T), tau=0.5, divisor=3.0)[2]
+    assert v.weights == 0.0                                       # with another mask, tau or divisor it would not be
+    assert_close(v.output, trace.output.abs().max(), 1e-6)        # 2 V gives twice the output
+    with pytest.raises(ValueError, match="change must be one of double, negate, random; got 'halve'"):
+        what_moves(trace, "halve")
+    with pytest.raises(ValueError, match="one head"):
+        what_moves(attention_trace(*random_batch(2, 3, T, D_K, D_V, 0)), "double")
+
+
+@pytest.mark.parametrize("mask", [None, causal_mask(T), one_row_empty()], ids=["open", "causal", "empty row"])
+def test_without_a_key_the_others_share_its_weight_in_proportion(mask):
+    trace = random_trace(mask=mask)
+    for i in range(T):
+        for j in range(T):
+            left = trace.weights[i].clone()
+            left[j] = 0.0
+            expected = left / left.sum() if left.sum() > 0 else left
+            assert_close(without_key(trace, i, j), expected, 1e-6)
+    with pytest.raises(ValueError, match="j must be a whole number from 0 to 4; got 5"):
+        without_key(trace, 0, T)
 
 
 # the kernel and the batch
