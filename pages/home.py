@@ -1,8 +1,5 @@
 """The first page: the formula whose symbols explain themselves, the example in small, the map, and the class."""
 
-import platform
-from importlib.metadata import version
-
 import streamlit as st
 
 from qkv_core.presets import IN_CLASS
@@ -11,8 +8,7 @@ from qkv_core.ui import controls, lessons, show, state
 from qkv_core.ui.controls import say
 
 shared, symbol = state.shared(), state.get("home_symbol")
-token = state.get("home_token")
-row = list(words.TOKENS).index(token)
+row = list(words.TOKENS).index(state.get("home_token"))
 now = {"tau": shared.tau, "mask": shared.mask, "scale": shared.scale}
 
 st.markdown(say(words.LEAD))
@@ -52,12 +48,12 @@ with right:
         key="home_reading",
         says=words.reads(example, row, shared.lang),
         columns=words.TABLE,
-        data=cells,
+        data=cells[list(words.TABLE)],
         tokens=example.tokens,
         score=say(words.SCORE),
         scaled=say(words.SCALED[shared.scale]),
         weight=say(words.WEIGHT),
-        key=say(words.KEY),
+        key_title=say(words.KEY),
         hidden=say(words.HIDDEN),
     )
     one, two = st.columns(2)
@@ -70,3 +66,42 @@ with right:
         (say(words.CHECK_ROWS), example.row_sum, 1e-6),
         (say(words.CHECK_CELLS), example.cells, 1e-5),
     )
+
+left, right = st.columns((1, 1), gap="large")
+with left:
+    show.predict(*words.question(example, row, shared.lang), key="home")
+with right:
+    show.try_this("home", words.TRY)
+
+st.subheader(say(words.MAP), anchor=False)
+following = [name for name in lessons.ORDER if name != "home"]
+for start in range(0, len(following), 4):
+    for n, (place, name) in enumerate(zip(st.columns(4), following[start : start + 4], strict=False), start + 1):
+        with place.container(border=True, height="stretch"):
+            st.caption(say(words.STEP, n=n))
+            st.markdown(f"**{say(lessons.texts(name).QUESTION)}**")
+            state.page_link(name, say(frame.MENU[name]), icon=lessons.ICONS[name])
+
+st.subheader(say(words.CLASS), anchor=False)
+st.caption(say(words.CLASS_LEAD))
+places = st.columns(3) + st.columns(3)
+for place, idea in zip(places, IN_CLASS, strict=True):
+    with place.container(border=True, height="stretch"):
+        st.markdown(words.ask(idea, shared.lang))
+        for link in idea.links:
+            state.page_link(
+                idea.page,
+                words.link(idea.page, link.values, shared.lang),
+                icon=lessons.ICONS[idea.page],
+                **link.complete(idea.page),
+            )
+
+left, right = st.columns((1, 1), gap="large")
+with left:
+    st.subheader(say(words.TRUST), anchor=False)
+    st.markdown(say(words.TRUST_TEXT))
+    show.code(*cached.CODE)
+with right:
+    st.subheader(say(words.MACHINE), anchor=False)
+    show.table(cached.devices(shared.lang), words.DEVICE_COLUMNS, key="home_devices")
+    st.caption(words.versions(shared.lang))

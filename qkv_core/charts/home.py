@@ -15,14 +15,14 @@ LEFT, SCORE, SCALED, RIGHT = -1.28, -0.98, -0.45, 1.24
 
 
 def reading(
-    frame: pd.DataFrame, look: Look, *, tokens: tuple[str, ...], score: str, scaled: str, weight: str, key: str, hidden: str
+    frame: pd.DataFrame, look: Look, *, tokens: tuple[str, ...], score: str, scaled: str, weight: str, key_title: str, hidden: str
 ) -> alt.LayerChart:
     """The formula row by row for one query: each key's score, the scaled score, and its weight as a bar.
 
     Args:
         frame: one row a key: col (position), raw, scaled, weight, raw_text, scaled_text, weight_text, allowed (bool),
             and for the tooltip key_label.
-        tokens: the keys' words, by position; score, scaled, weight, key: headings; hidden: said of a masked key.
+        tokens: the keys' words, by position; score, scaled, weight, key_title: headings; hidden: said of a masked key.
     """
     p = look.palette
     y = alt.Y(
@@ -43,7 +43,7 @@ def reading(
     scale = alt.Scale(domain=[LEFT, RIGHT], nice=False, zero=False)
     x = alt.X("weight:Q", title=None, scale=scale, axis=None)
     tips = [
-        alt.Tooltip("key_label:N", title=key),
+        alt.Tooltip("key_label:N", title=key_title),
         alt.Tooltip("raw_text:N", title=score),
         alt.Tooltip("scaled_text:N", title=scaled),
         alt.Tooltip("weight_text:N", title=weight),

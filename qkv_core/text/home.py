@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import platform
 from collections.abc import Mapping
+from importlib.metadata import version
 from typing import Any
 
+from qkv_core.presets import Suggestion
 from qkv_core.text import Msg, frame, number, vector
 
 QUESTION = Msg(en="What are Q, K and V?", es="¿Qué son Q, K y V?")
@@ -79,6 +82,8 @@ SAYS = {
         es="Lo que se lleva «{token}», los valores mezclados según sus pesos: {mix} = **{output}**.",
     ),
 }
+COLOUR = {"scale": "scores", "mask": "scores", "softmax": "weights"}
+"""Whose colour the matrix behind a symbol has, where the names differ."""
 DIVISOR_NAMES = {"sqrt_dk": "√{d_k}", "none": "1", "dk": "{d_k}", "sqrt_dmodel": "√{d_model}"}
 WHY = {
     "sqrt_dk": Msg(
@@ -113,8 +118,6 @@ HIDES_NOTHING = Msg(
     es="La máscara ({mask}) no oculta nada a «{token}». Elija otro token y verá qué le oculta.",
 )
 MATRIX_SAYS = Msg(en="{name}. Outlined: the row of “{token}”.", es="{name}. Con borde: la fila de «{token}».")
-LEFT_OUT = Msg(en="−∞ stands where the mask forbids.", es="−∞ indica lo que la máscara prohíbe.")
-NUMBER = Msg(en="number", es="número")
 
 # The example in miniature
 
@@ -147,11 +150,11 @@ KEYS_READ = Msg(
 )
 AND = Msg(en=" and ", es=" y ")
 TABLE = {
-    "query": Msg(en="query", es="consulta"),
-    "key_label": Msg(en="key", es="clave"),
-    "raw": Msg(en="q · k", es="q · k"),
-    "scaled": Msg(en="scaled", es="escalada"),
-    "weight": Msg(en="weight", es="peso"),
+    "query": (QUERY, ""),
+    "key_label": (KEY, ""),
+    "raw": (SCORE, ".4f"),
+    "scaled": (Msg(en="scaled", es="escalada"), ".4f"),
+    "weight": (WEIGHT, ".4f"),
 }
 CHECK_KERNEL = Msg(en="PyTorch’s own attention", es="atención propia de PyTorch")
 CHECK_ROWS = Msg(en="rows of weights add up to 1", es="las filas de pesos suman 1")
@@ -164,7 +167,7 @@ PREDICT = Msg(
     es="«{a}» lee {forth:.1%} de «{b}». ¿Cuánto lee «{b}» de «{a}»?",
 )
 LESS = Msg(en="less", es="menos")
-EQUAL = Msg(en="exactly as much", es="exactamente lo mismo")
+EQUAL = Msg(en="as much", es="lo mismo")
 MORE = Msg(en="more", es="más")
 BECAUSE = Msg(
     en="“{b}” reads {back:.1%} from “{a}”. It asks with its own query (q · k is {raw_back:.2f}, against {raw_forth:.2f} "
@@ -274,7 +277,7 @@ VERSIONS = Msg(
     en="torch {torch} · streamlit {streamlit} · altair {altair} · pandas {pandas} · Python {python}",
     es="torch {torch} · streamlit {streamlit} · altair {altair} · pandas {pandas} · Python {python}",
 )
-DEVICE_COLUMNS = {"device": Msg(en="device", es="dispositivo"), "state": Msg(en="state", es="estado")}
+DEVICE_COLUMNS = {"device": (Msg(en="device", es="dispositivo"), ""), "state": (Msg(en="state", es="estado"), "")}
 REASONS = {
     "ok": Msg(en="ready: its probe computed rightly", es="listo: su prueba calculó bien"),
     "not_built": Msg(en="this PyTorch is built without it", es="este PyTorch no lo incluye"),
@@ -355,10 +358,45 @@ def reads(example: Any, row: int, lang: str) -> str:
     return READS(lang, token=token, parts=_join(parts, lang)) + " " + KEYS_READ(lang, keys=example.keys_read[row])
 
 
+def question(example: Any, row: int, lang: str) -> tuple[str, tuple[str, ...], int, str]:
+    """Question, answers, the index of the right one and the reason: does b read from a as much as a from b?"""
+    e, other = example, (row + 1) % len(example.tokens)
+    a, b = e.tokens[row], e.tokens[other]
+    forth, back = e.weights[row][other], e.weights[other][row]
+    shown = [round(1000 * share) for share in (back, forth)]
+    right = 1 + (shown[0] > shown[1]) - (shown[0] < shown[1])
+    pairs = ((row, other), (other, row))
+    hidden = [HIDDEN_FROM(lang, key=e.tokens[j], query=e.tokens[i]) for i, j in pairs if not e.allowed[i][j]]
+    numbers = {"a": a, "b": b, "forth": forth, "back": back}
+    if hidden:
+        because = BECAUSE_MASKED(lang, **numbers, hidden=_join(hidden, lang))
+    else:
+        because = BECAUSE(lang, **numbers, raw_back=e.raw[other][row], raw_forth=e.raw[row][other])
+    return PREDICT(lang, **numbers), tuple(m(lang) for m in (LESS, EQUAL, MORE)), right, because
+
+
 def value(key: str, setting: Any, lang: str) -> str:
     """One value of a shared setting, as the label of a link."""
     named = frame.OPTIONS.get(key, {}).get(setting)
     return VALUE[key](lang, value=named(lang) if named else setting)
+
+
+def ask(idea: Suggestion, lang: str) -> str:
+    """What a suggestion for a class is called, and the question to ask."""
+    title, question_ = IN_CLASS[idea.key]
+    d_ks = [link.values.get("d_k", 1) for link in idea.links]
+    return f"**{title(lang)}.** {question_(lang, times=max(d_ks) / min(d_ks))}"
+
+
+def link(page: str, values: Mapping[str, Any], lang: str) -> str:
+    """The label of a link that sets these values on a page."""
+    return f"{frame.MENU[page](lang)}: {', '.join(value(key, setting, lang) for key, setting in values.items())}"
+
+
+def versions(lang: str) -> str:
+    """The versions of what computes and draws, as installed here."""
+    names = ("torch", "streamlit", "altair", "pandas")
+    return VERSIONS(lang, **{name: version(name) for name in names}, python=platform.python_version())
 
 
 def _masked(example: Any, row: int, mask: str, lang: str) -> str:

@@ -10,11 +10,12 @@ import streamlit as st
 import torch.nn.functional as F
 
 from qkv_core import device, triad
-from qkv_core.attention import attention_trace, divisor
+from qkv_core.attention import attention_trace, divisor, stable_softmax
 from qkv_core.charts import base
 from qkv_core.masks import build_mask
 from qkv_core.measures import effective_keys
-from qkv_core.text import number
+from qkv_core.text import frame, number
+from qkv_core.text import home as words
 
 Rows = tuple[tuple[float, ...], ...]
 
@@ -127,9 +128,21 @@ def column_labels(symbol: str, e: Example) -> tuple[str, ...]:
     return tuple(str(j + 1) for j in range(len(getattr(e, symbol)[0])))
 
 
-def devices() -> tuple[device.DeviceStatus, ...]:
-    """Each device, whether it works, and why not."""
-    return device.available()
+def devices(lang: str) -> pd.DataFrame:
+    """Each device, whether it works or why not, and what it calls itself."""
+    return pd.DataFrame(
+        [
+            {
+                "device": frame.OPTIONS["device"][d.name](lang),
+                "state": f"{words.REASONS[d.reason](lang)} {d.detail if d.usable else ''}".strip(),
+            }
+            for d in device.available()
+        ]
+    )
+
+
+CODE = (attention_trace, stable_softmax, triad.project)
+"""The functions that computed the example."""
 
 
 def _rows(x) -> tuple:
