@@ -288,6 +288,8 @@ def row_measures(scores: torch.Tensor) -> torch.Tensor:
         p = 1 / (1 + R)      H = ln(1 + R) - sum e_i (s_i - max) / (1 + R)      r = R p
         ||J|| = r sqrt(p^2 (1 + 2 B) + B - 2 r sum b^3 + r^2 B^2),     B = sum b^2
     The short form S2 - 2 S3 + S2^2 cancels once a row saturates; here the top weight enters through the others only.
+    In float32 the norm is right to 1e-6 for 16 keys and scores of standard deviation up to 10; where only one other key
+    counts, its error is the rounding of that gap, gap * 2^-24.
 
     Args:
         scores: tensor (..., n, T), float32 or float64, finite. **Overwritten.**
@@ -325,7 +327,7 @@ def _measure(d_ks, divide_by, n_keys, n_trials, seed, tau, progress) -> dict[str
     sums = np.zeros((2, len(MEASURES) + 1, *table.shape))
     for first, scores, before in _scores(unique, n_keys, n_trials, _seed(seed)):           # (rows, n, T)
         last = first + len(scores)
-        values = _values(scores, table[first:last]).double()                               # (measures, rows, arms, T)
+        values = _values(scores, table[first:last])                                        # (measures, rows, arms, T)
         sums[:, :, first:last] += torch.stack([values.sum(-1), values.square().sum(-1)]).numpy()
         if progress:
             progress((before + scores.shape[-1] * last / len(unique)) / n_trials)
@@ -334,8 +336,8 @@ def _measure(d_ks, divide_by, n_keys, n_trials, seed, tau, progress) -> dict[str
 
 
 def _values(scores: torch.Tensor, factors: torch.Tensor) -> torch.Tensor:
-    power = scores.square().mean(-2)[:, None] * factors.square()[..., None]
-    return torch.cat([row_measures(scores[:, None] * factors[..., None, None]), power[None]])
+    power = scores.square().mean(-2).double()[:, None] * factors.double().square()[..., None]    # 1e48 for a tiny tau
+    return torch.cat([row_measures(scores[:, None] * factors[..., None, None]).double(), power[None]])
 
 
 def _scores(d_ks: list[int], n_keys: int, n_trials: int, seed: int) -> Iterator[tuple[int, torch.Tensor, int]]:
@@ -384,7 +386,7 @@ def _columns(sums: np.ndarray, n: int) -> dict[str, np.ndarray]:
 
 
 def _t_975(df: int) -> float:
-    """The 97.5 % quantile of Student's t by its expansion about the normal one; within 0.1 % from 5 degrees up."""
+    """The 97.5 % quantile of Student's t by its expansion about the normal one; within 0.2 % from 5 degrees up."""
     z = 1.959963984540054
     return (z + (z**3 + z) / (4 * df) + (5 * z**5 + 16 * z**3 + 3 * z) / (96 * df**2)
             + (3 * z**7 + 19 * z**5 + 17 * z**3 - 15 * z) / (384 * df**3))
