@@ -5,6 +5,7 @@ Nothing here imports torch, pandas or altair, so the frame and the words of a pa
 
 import logging
 import platform
+from functools import cache
 from importlib.metadata import version
 from pathlib import Path
 
@@ -115,11 +116,15 @@ def about() -> None:
             frame.ABOUT_TEXT,
             seed=str(shown.seed),
             device=say(frame.OPTIONS["device"][shown.device]),
-            torch=version("torch"),
-            streamlit=version("streamlit"),
-            python=platform.python_version(),
+            **versions(),
         )
     )
+
+
+@cache
+def versions() -> dict[str, str]:
+    """What is installed; read from disk once, without importing any of it."""
+    return {"torch": version("torch"), "streamlit": version("streamlit"), "python": platform.python_version()}
 
 
 main()
