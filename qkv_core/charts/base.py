@@ -96,8 +96,8 @@ def colour_scale(look: Look, symbol: str, limit: float, numbers: bool) -> alt.Sc
     if numbers:
         top, bottom = _soft(p, top), _soft(p, bottom)
     if symbol == "weights":
-        return alt.Scale(domain=[0, 1], range=[p.background, top])
-    return alt.Scale(domain=[-limit, 0, limit], range=[bottom, p.background, top])
+        return alt.Scale(domain=[0, 1], range=[p.background, top], interpolate="rgb")
+    return alt.Scale(domain=[-limit, 0, limit], range=[bottom, p.background, top], interpolate="rgb")
 
 
 @cache
