@@ -1,1 +1,195 @@
-"""triad"""
+"""The functional triad: every number from X to the output, one weight term by term, and the same in a batch."""
+
+import streamlit as st
+
+from qkv_core import settings
+from qkv_core.text import triad as words
+from qkv_core.ui import controls, grid, show, state
+from qkv_core.ui.controls import say
+
+shared = state.shared()
+lang = shared.lang
+cat = state.get("t_in") == "cat"
+
+st.markdown(say(words.LEAD))
+with st.container(horizontal=True, vertical_alignment="bottom", gap="medium"):
+    with st.container(width=360):
+        controls.segments("t_in", words.INPUT, words.INPUTS)
+    with st.container(width=220):
+        controls.shared("mask")
+    with st.container(width=260):
+        controls.shared("tau")
+    if shared.mask in words.MASK_SIZE:
+        with st.container(width=260):
+            controls.steps("t_n", words.MASK_SIZE[shared.mask])
+    if not cat:
+        for key, label in (("t_len", words.LENGTH), ("t_c", words.WIDTH), ("t_dv", words.D_V)):
+            with st.container(width=220):
+                controls.steps(key, label)
+        with st.container(width=260):
+            controls.shared("d_k")
+
+# torch arrives only now: the words and the controls are on the screen already
+from qkv_core.charts import base, triad as charts  # noqa: E402
+from qkv_core.ui.cached import triad as cached  # noqa: E402
+
+if cat:
+    given = ("cat", *(state.get(key) for key in words.GRIDS))
+else:
+    given = ("random", state.get("t_len"), state.get("t_c"), shared.d_k, state.get("t_dv"), shared.seed)
+T = 3 if cat else state.get("t_len")
+beyond = {key: min(state.get(key), last) for key, last in (("t_row", T - 1), ("t_col", T - 1), ("t_n", T))}
+if any(state.get(key) != value for key, value in beyond.items()):
+    state.settle(**beyond)
+key = (given, shared.tau, shared.mask, state.get("t_n"), shared.scale)
+run = cached.lesson(*key)
+tokens = run.given.tokens
+
+if cat:
+    st.caption(
+        say(words.OWN_SIZES, T=run.T, C=run.given.X.shape[1], d_k=run.d_k, d_v=run.trace.v.shape[1], shared=shared.d_k)
+    )
+    with st.expander(say(words.EDIT), icon=":material/edit:"):
+        st.caption(say(words.EDIT_LEAD, limit=settings.everything()["t_x"].limit))
+        labels = {name: tokens if name == "t_x" else tuple("1234") for name in words.GRIDS}
+        with st.container(horizontal=True):
+            for name, title in words.GRID_TITLES.items():
+                with st.container(width=330, gap="xxsmall"):
+                    grid.edit(name, title, labels[name])
+        grid.refused(words.GRIDS, labels)
+        grid.undo_and_original(tuple(words.GRIDS))
+else:
+    st.caption(say(words.DRAWN_SIZES, seed=str(shared.seed)))
+    if run.d_k > cached.DRAWN:
+        st.caption(say(words.FIRST_COLUMNS, d_k=run.d_k, drawn=cached.DRAWN))
+
+
+def row_of_panels(names, i, j):
+    drawn = cached.panels(*key, i, j, names, lang)
+    with st.container(horizontal=True, gap="small"):
+        for name, panel in drawn.items():
+            with st.container(width=panel.width, gap="xxsmall"):
+                hidden = cached.hidden(run, lang)
+                caption = say(words.CAPTIONS[name], divisor=run.divisor, tau=run.tau, hidden=hidden)
+                st.markdown(f"{caption} {say(words.SHAPE, rows=panel.shape[0], cols=panel.shape[1])}")
+                show.chart(
+                    base.matrix,
+                    panel.frame,
+                    key=f"t_panel_{name}",
+                    says=cached.panel_says(run, name, lang),
+                    caption=False,
+                    on_select=show.picks(f"t_panel_{name}", "t_row", "t_col") if panel.labels["pick"] else "ignore",
+                    **panel.labels,
+                )
+
+
+@state.fragment
+def one_cell():
+    i, j = state.get("t_row"), state.get("t_col")
+    row_of_panels(cached.GIVEN, i, j)
+    show.behind(cached.long_table(run, cached.GIVEN, lang), words.ENTRY_COLUMNS, key="t_given")
+
+    left, middle, right = st.columns((2, 2, 5), vertical_alignment="center")
+    with left:
+        controls.segments("t_row", words.PICK_QUERY, dict(enumerate(tokens)), help=say(words.PICK_HELP), options=tuple(range(T)))
+    with middle:
+        controls.segments("t_col", words.PICK_KEY, dict(enumerate(tokens)), help=say(words.PICK_HELP), options=tuple(range(T)))
+    right.markdown(words.reads(tokens, run.trace.weights[i].tolist(), run.visible(i), i, lang))
+    row_of_panels(cached.STEPS, i, j)
+    if run.proof.empty.any():
+        st.markdown(say(words.EMPTY_ROWS, n=int(run.proof.empty.sum()), T=T))
+    show.behind(cached.long_table(run, cached.STEPS, lang), words.ENTRY_COLUMNS, key="t_steps")
+    show.checks(
+        (say(words.CHECK_KERNEL), run.kernel, run.reach),
+        (say(words.CHECK_SUMS), run.sums, 1e-9),
+        (say(words.CHECK_HULL), run.outside, run.reach),
+        (say(words.CHECK_CELLS), run.cells, run.tolerance),
+    )
+
+    cells = cached.row_arithmetic(run, i)
+    st.subheader(say(words.CELL, q=tokens[i], k=tokens[j]), anchor=False)
+    strip, labels, width = cached.strip_of_terms(run, i, j, lang)
+    left, right = st.columns(2, gap="large")
+    with left:
+        with st.container(width=width, gap="xxsmall"):
+            show.chart(
+                charts.strips,
+                strip,
+                key="t_terms",
+                says=cached.terms_say(run, i, j, lang),
+                columns=words.TERM_COLUMNS,
+                data=cached.terms(run, i, j),
+                col_title=say(words.CHANNEL),
+                **labels,
+            )
+    with right:
+        st.markdown(words.chain(cells[j], tokens[i], tokens[j], run.d_k, shared.scale, run.divisor, run.tau, lang))
+        st.caption(say(words.SHIFT_WHY))
+        st.markdown(f"**{say(words.ROW, q=tokens[i])}**")
+        st.markdown(words.whole_row(cells, j, tokens, lang))
+
+    st.subheader(say(words.OUTPUT, q=tokens[i]), anchor=False)
+    left, right = st.columns(2, gap="large")
+    strip, labels, width = cached.strip_of_output(run, i, lang)
+    with left:
+        with st.container(width=width, gap="xxsmall"):
+            show.chart(charts.strips, strip, key="t_pieces", says=cached.output_says(run, i, lang), col_title=say(words.HULL_Y), **labels)
+    with right:
+        if run.visible(i):
+            show.chart(
+                charts.hull,
+                cached.hull(run, i, lang),
+                key="t_hull",
+                says=cached.hull_says(run, i, lang),
+                columns=words.HULL_COLUMNS,
+                data=cached.pieces(run, i),
+                channels=run.trace.v.shape[1],
+                x_title=say(words.HULL_X),
+                y_title=say(words.HULL_Y),
+                token_title=say(words.TOKEN),
+                weight_title=say(words.WEIGHT),
+                labels=T <= 4,
+            )
+    show.predict(*cached.prediction(key, i, j, lang), key="triad")
+
+
+one_cell()
+
+st.subheader(say(words.ROLES), anchor=False)
+st.markdown(say(words.ROLES_LEAD))
+controls.segments("t_how", words.HOW, words.HOWS)
+moved = cached.moves(*key, state.get("t_how"), shared.seed)
+st.markdown(words.roles(moved, lang))
+show.checks((say(words.CHECK_VALUES), max(moved[2].raw, moved[2].weights), 0.0))
+
+st.subheader(say(words.AUDIT), anchor=False)
+st.markdown(words.audit({name: tuple(run.matrix(name).shape) for name, *_ in words.AUDIT_ROWS}, lang))
+
+show.try_this("triad", words.TRY)
+show.code(*cached.CODE)
+
+st.subheader(say(words.BATCH), anchor=False)
+with st.container(horizontal=True, vertical_alignment="bottom", gap="medium"):
+    for name, label in (("t_b", words.BATCH_B), ("t_bt", words.BATCH_T), ("t_bdv", words.BATCH_D_V)):
+        with st.container(width=240):
+            controls.steps(name, label)
+    for name in ("heads", "d_k"):
+        with st.container(width=240):
+            controls.shared(name, place="batch")
+    st.button(
+        say(words.BATCH_NOTEBOOK),
+        key="t_notebook",
+        on_click=state.put,
+        kwargs={"t_b": 2, "heads": 8, "t_bt": 16, "d_k": 64, "t_bdv": 64},
+    )
+shapes, divisor, tolerance = cached.batch(
+    state.get("t_b"), shared.heads, state.get("t_bt"), shared.d_k, state.get("t_bdv"), shared.seed,
+    shared.tau, shared.mask, state.get("t_n"), shared.scale,
+)  # fmt: skip
+st.markdown(say(words.BATCH_LEAD, seed=str(shared.seed), divisor=divisor))
+show.table(cached.batch_table(shapes, lang), words.BATCH_COLUMNS, key="t_batch")
+st.markdown(words.batch_says(shapes, lang))
+show.checks(
+    (say(words.CHECK_KERNEL), shapes.difference, tolerance),
+    (say(words.CHECK_SUMS), cached.worst_sum(shapes), 1e-5),
+)

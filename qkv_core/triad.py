@@ -219,7 +219,7 @@ def what_moves(trace: AttentionTrace, change: str, seed: int = 0, mask: Tensor |
     moved = []
     for name, x in old.items():
         g = torch.Generator().manual_seed(seed)
-        new = {"double": lambda: 2 * x, "negate": lambda: -x, "random": lambda: torch.randn(x.shape, generator=g)}[change]()
+        new = {"double": lambda: 2 * x, "negate": lambda: -x, "random": lambda: torch.randn(x.shape, generator=g).to(x)}[change]()
         after = attention_trace(*(old | {name: new}).values(), mask, tau, True if divisor is None else divisor)
         moved.append(Moved(name, *((getattr(after, step) - getattr(trace, step)).abs().max().item()
                                    for step in ("raw", "weights", "output"))))

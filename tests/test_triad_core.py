@@ -232,6 +232,8 @@ def test_values_take_no_part_in_the_scores(change):
     assert [m.changed for m in (q, k, v)] == ["q", "k", "v"]
     assert v.raw == v.weights == 0.0 and v.output > 0.01
     assert min(q.raw, q.weights, q.output, k.raw, k.weights, k.output) > 0.01
+    wide = what_moves(attention_trace(*(x.double() for x in project(*cat_sat()[:4]))), change, seed=1)
+    assert wide[2].raw == wide[2].weights == 0.0 and wide[2].output > 0.01
 
 
 def test_what_moves_is_what_the_attention_of_the_changed_matrices_says():

@@ -131,6 +131,13 @@ DEVICE_ABSENT = Msg(
 EMPTY = Msg(en="(empty)", es="(vacío)")
 DISMISS = Msg(en="Got it", es="Entendido")
 
+UNDO = Msg(en="Undo the last edit", es="Deshacer el último cambio")
+ORIGINAL = Msg(en="Back to the original", es="Volver al original")
+NOT_A_NUMBER = Msg(
+    en="{name}, row {row}, column {col}: “{given}” is not a number from −{limit:g} to {limit:g}. The value {kept} stays.",
+    es="{name}, fila {row}, columna {col}: «{given}» no es un número entre −{limit:g} y {limit:g}. Se conserva el valor {kept}.",
+)
+
 BUSY = Msg(
     en="Many people are here right now, and this server is small. Please try again in a minute, "
     "or run the lab on your own machine: the README says how.",
