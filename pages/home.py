@@ -16,7 +16,7 @@ left, right = st.columns((1, 1), gap="large")
 with left:
     st.subheader(say(words.FORMULA), anchor=False)
     st.latex(words.formula(show.look().palette, shared.scale, shared.mask != "none", symbol))
-    controls.segments("home_symbol", words.SYMBOL, words.SYMBOLS)
+    controls.segments("home_symbol", words.SYMBOL, {**words.SYMBOLS, "scale": words.DIVISORS[shared.scale]})
 
 # torch arrives only now: the words and the formula are on the screen already
 from qkv_core.charts import home as charts  # noqa: E402
@@ -28,11 +28,14 @@ with left:
     st.markdown(words.explain(symbol, example, row, **now, lang=shared.lang))
     frame_, limit = cached.matrix(symbol, row, **now, lang=shared.lang)
     told = example.tokens[cached.told_row(symbol, row, example)]
+    matrix_says = say(words.MATRIX_SAYS, name=say(words.NAMES[symbol]), token=told)
+    st.markdown(matrix_says)
     show.chart(
         charts.matrix,
         frame_,
         key="home_matrix",
-        says=say(words.MATRIX_SAYS, name=say(words.NAMES[symbol]), token=told),
+        says=matrix_says,
+        caption=False,
         width="content",
         symbol=words.COLOUR.get(symbol, symbol),
         row_labels=example.tokens,
@@ -42,11 +45,14 @@ with left:
 with right:
     st.subheader(say(words.EXAMPLE), anchor=False)
     controls.segments("home_token", words.TOKEN, words.TOKENS)
+    reads = words.reads(example, row, shared.lang)
+    st.markdown(reads)
     show.chart(
         charts.reading,
         cells[cells["row"] == row],
         key="home_reading",
-        says=words.reads(example, row, shared.lang),
+        says=reads,
+        caption=False,
         columns=words.TABLE,
         data=cells[list(words.TABLE)],
         tokens=example.tokens,

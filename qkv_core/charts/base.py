@@ -144,14 +144,14 @@ def matrix(
         title=col_title or None,
         scale=alt.Scale(domain=list(range(cols)), paddingInner=0.04, paddingOuter=0),
         axis=alt.Axis(
-            labelExpr=labels_by_position(col_labels), labelAngle=0, orient="top", ticks=False, domain=False, labelLimit=side + 20
+            labelExpr=labels_by_position(col_labels), labelAngle=0, labelFlush=False, orient="top", ticks=False, domain=False, labelLimit=side + 20
         ),
     )
     y = alt.Y(
         "row:O",
         title=row_title or None,
         scale=alt.Scale(domain=list(range(rows)), paddingInner=0.05, paddingOuter=0),
-        axis=alt.Axis(labelExpr=labels_by_position(row_labels), ticks=False, domain=False, labelLimit=120)
+        axis=alt.Axis(labelExpr=labels_by_position(row_labels), labelFlush=False, ticks=False, domain=False, labelLimit=120)
         if row_axis
         else None,
     )

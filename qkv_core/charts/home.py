@@ -10,8 +10,10 @@ from qkv_core.charts.base import Look
 
 SIZE = 17
 LARGE = 19
-LEFT, SCORE, SCALED, RIGHT = -1.28, -0.98, -0.45, 1.24
+LEFT, SCORE, SCALED, RIGHT = -1.1, -0.75, -0.15, 1.02
 """Where the words stand on an axis whose bars run from 0 to 1."""
+CELL, HEAD, SIDE = (68, 38), 36, 48
+"""A cell of the small matrix, and the room for its labels above and beside, in pixels."""
 
 
 def reading(
@@ -34,6 +36,7 @@ def reading(
             labelColor=p.k,
             labelFontSize=LARGE,
             labelFontWeight=600,
+            labelFlush=False,
             ticks=False,
             domain=False,
             grid=False,
@@ -41,7 +44,10 @@ def reading(
         ),
     )
     scale = alt.Scale(domain=[LEFT, RIGHT], nice=False, zero=False)
-    x = alt.X("weight:Q", title=None, scale=scale, axis=None)
+
+    def x(field: str) -> alt.X:
+        return alt.X(f"{field}:Q", title=None, scale=scale, axis=None)
+
     tips = [
         alt.Tooltip("key_label:N", title=key_title),
         alt.Tooltip("raw_text:N", title=score),
@@ -51,30 +57,32 @@ def reading(
     rows = alt.Chart(frame).encode(y=y)
 
     def words(field: str, at: float, colour: str) -> alt.Chart:
-        return rows.mark_text(align="right", fontSize=SIZE).encode(
-            x=alt.datum(at + 0.17, scale=scale), text=f"{field}:N", color=alt.value(colour)
-        )
+        marks = rows.transform_calculate(at=str(at)).mark_text(align="right", fontSize=SIZE)
+        return marks.encode(x=x("at"), text=f"{field}:N", color=alt.value(colour))
 
     def heading(title: str, at: float, colour: str, align: str) -> alt.Chart:
-        first = alt.Chart(frame).transform_filter("datum.col == 0")
-        return first.mark_text(align=align, fontSize=SIZE, baseline="bottom").encode(
-            x=alt.datum(at, scale=scale), y=alt.value(-8), text=alt.value(title), color=alt.value(colour)
-        )
+        once = alt.Chart(frame).transform_filter("datum.col == 0").transform_calculate(at=str(at))
+        marks = once.mark_text(align=align, fontSize=SIZE, baseline="bottom")
+        return marks.encode(x=x("at"), y=alt.value(-8), text=alt.value(title), color=alt.value(colour))
 
+    room = rows.transform_calculate(zero="0", one="1")
     seen, unseen = "datum.allowed", "!datum.allowed"
     layers = [
-        rows.mark_bar(color=p.grid, cornerRadius=3).encode(x=alt.datum(0, scale=scale), x2=alt.datum(1)),
-        rows.mark_bar(color=p.weights, cornerRadius=3).encode(x=x, x2=alt.datum(0), tooltip=tips),
-        rows.transform_filter(seen)
+        room.mark_bar(color=p.grid, cornerRadius=3).encode(x=x("zero"), x2="one:Q", tooltip=tips),
+        room.mark_bar(color=p.weights, cornerRadius=3).encode(x=x("zero"), x2="weight:Q", tooltip=tips),
+        rows.transform_filter(f"{seen} && datum.weight < 0.5")
         .mark_text(align="left", dx=8, fontSize=LARGE, fontWeight=600)
-        .encode(x=x, text="weight_text:N", color=alt.value(p.text)),
+        .encode(x=x("weight"), text="weight_text:N", color=alt.value(p.text)),
+        rows.transform_filter(f"{seen} && datum.weight >= 0.5")
+        .mark_text(align="right", dx=-8, fontSize=LARGE, fontWeight=600)
+        .encode(x=x("weight"), text="weight_text:N", color=alt.value(p.background)),
         rows.transform_filter(unseen)
         .mark_text(align="left", dx=8, fontSize=SIZE, fontStyle="italic")
-        .encode(x=x, text=alt.value(hidden), color=alt.value(p.text)),
+        .encode(x=x("weight"), text=alt.value(hidden), color=alt.value(p.text)),
         words("raw_text", SCORE, p.scores),
         words("scaled_text", SCALED, p.scores),
-        heading(score, SCORE + 0.17, p.scores, "right"),
-        heading(scaled, SCALED + 0.17, p.scores, "right"),
+        heading(score, SCORE, p.scores, "right"),
+        heading(scaled, SCALED, p.scores, "right"),
         heading(weight, 0.0, p.weights, "left"),
     ]
     return alt.layer(*layers).properties(height=190)
@@ -82,4 +90,6 @@ def reading(
 
 def matrix(frame: pd.DataFrame, look: Look, **labels: object) -> alt.LayerChart:
     """The matrix behind one symbol of the formula, small enough to stand under it."""
-    return base.matrix(frame, look, **labels)
+    rows, columns = len(labels["row_labels"]), len(labels["col_labels"])
+    chart = base.matrix(frame, look, **labels)
+    return chart.properties(height=CELL[1] * rows + HEAD, width=CELL[0] * columns + SIDE)  # both hold the axes too

@@ -38,6 +38,13 @@ SYMBOLS = {
     "softmax": Msg(en="**:yellow[softmax]**", es="**:yellow[softmax]**"),
     "output": Msg(en="**output**", es="**salida**"),
 }
+DIVISORS = {
+    "sqrt_dk": SYMBOLS["scale"],
+    "none": Msg(en="**1 τ**", es="**1 τ**"),
+    "dk": Msg(en="**dₖ τ**", es="**dₖ τ**"),
+    "sqrt_dmodel": Msg(en="**√d_model τ**", es="**√d_model τ**"),
+}
+"""The name of the divisor's symbol under each scale."""
 NAMES = {
     "q": Msg(en=":blue[Q, the queries]", es=":blue[Q, las consultas]"),
     "k": Msg(en=":orange[K, the keys]", es=":orange[K, las claves]"),
@@ -110,14 +117,17 @@ NO_MASK = Msg(
     es="No hay máscara, así que «{token}» puede leer todos los tokens. Elija una en los ajustes y la fórmula tendrá su M.",
 )
 HIDES = Msg(
-    en="The {mask} mask hides {hidden} from “{token}”: that score becomes −∞, and its weight exactly {zero:.0%}.",
-    es="La máscara ({mask}) oculta {hidden} a «{token}»: su puntuación pasa a −∞ y su peso es exactamente {zero:.0%}.",
+    en="The {mask} mask hides {hidden} from “{token}”: a hidden score becomes −∞, and its weight exactly {zero:.0%}.",
+    es="La máscara ({mask}) oculta {hidden} a «{token}»: una puntuación oculta pasa a −∞ y su peso es exactamente {zero:.0%}.",
 )
 HIDES_NOTHING = Msg(
     en="The {mask} mask hides nothing from “{token}”. Choose another token to see what it hides there.",
     es="La máscara ({mask}) no oculta nada a «{token}». Elija otro token y verá qué le oculta.",
 )
-MATRIX_SAYS = Msg(en="{name}. Outlined: the row of “{token}”.", es="{name}. Con borde: la fila de «{token}».")
+MATRIX_SAYS = Msg(
+    en="**{name}**, one row a token; outlined: the row of “{token}”.",
+    es="**{name}**, una fila por token; con borde, la fila de «{token}».",
+)
 
 # The example in miniature
 
@@ -156,9 +166,9 @@ TABLE = {
     "scaled": (Msg(en="scaled", es="escalada"), ".4f"),
     "weight": (WEIGHT, ".4f"),
 }
-CHECK_KERNEL = Msg(en="PyTorch’s own attention", es="atención propia de PyTorch")
-CHECK_ROWS = Msg(en="rows of weights add up to 1", es="las filas de pesos suman 1")
-CHECK_CELLS = Msg(en="each weight, term by term in float64", es="cada peso, término a término en float64")
+CHECK_KERNEL = Msg(en="PyTorch’s kernel", es="núcleo de PyTorch")
+CHECK_ROWS = Msg(en="row sums", es="sumas de fila")
+CHECK_CELLS = Msg(en="in float64", es="en float64")
 
 # Predict, then reveal
 
@@ -259,7 +269,7 @@ VALUE = {
     "d_k": Msg(en="dₖ = {value}", es="dₖ = {value}"),
     "tau": Msg(en="τ = {value:.2f}", es="τ = {value:.2f}"),
     "seed": Msg(en="seed {value}", es="semilla {value}"),
-    "mask": Msg(en="mask: {value}", es="máscara: {value}"),
+    "mask": Msg(en="{value} mask", es="máscara {value}"),
     "scale": Msg(en="divided by {value}", es="dividido por {value}"),
 }
 
@@ -310,10 +320,13 @@ def formula(palette: Any, scale: str, masked: bool, chosen: str) -> str:
     q, k, v = (symbol(name, p.symbol(name), name.upper()) for name in "qkv")
     scores = symbol("scores", p.scores, r"QK^{\top}")
     divide = symbol("scale", p.text, DIVISORS_TEX[scale])
-    mask = "+" + symbol("mask", p.text, "M") if masked else ""
+    mask = rf"+\mkern-6mu{symbol('mask', p.text, 'M')}\mkern-6mu" if masked else ""
     softmax = symbol("softmax", p.weights, r"\mathrm{softmax}")
     output = symbol("output", p.output, r"\mathrm{Attention}")
-    return rf"\Large {output}({q},{k},{v})={softmax}\!\left(\frac{{{scores}}}{{{divide}}}{mask}\right){v}"
+    first = f"{output}({q},{k},{v})"
+    second = rf"=\mkern-6mu{softmax}\mkern-6mu\left(\frac{{{scores}}}{{{divide}}}{mask}\right)\mkern-6mu{v}"
+    size = r"\large" if masked else r"\Large"
+    return rf"{size} \begin{{gathered}} {first} \\ {second} \end{{gathered}}"  # two lines fit a phone
 
 
 def explain(symbol: str, example: Any, row: int, tau: float, scale: str, mask: str, lang: str) -> str:
@@ -390,7 +403,7 @@ def ask(idea: Suggestion, lang: str) -> str:
 
 def link(page: str, values: Mapping[str, Any], lang: str) -> str:
     """The label of a link that sets these values on a page."""
-    return f"{frame.MENU[page](lang)}: {', '.join(value(key, setting, lang) for key, setting in values.items())}"
+    return f"{frame.MENU[page](lang)} · {', '.join(value(key, setting, lang) for key, setting in values.items())}"
 
 
 def versions(lang: str) -> str:
