@@ -67,7 +67,8 @@ def saturation_curve(d_ks: Iterable[int], n_keys: int = 16, n_trials: int = 400,
     divide_by = [[1.0, math.sqrt(d)] for d in d_ks]
     columns = _measure(d_ks, divide_by, n_keys, n_trials, seed, tau, progress)
     del columns["power"], columns["power_low"], columns["power_high"]
-    return pd.DataFrame({"d_k": np.repeat(d_ks, 2), "arm": ["unscaled", "scaled"] * len(d_ks), **columns, "n": n_trials})
+    arms = ["unscaled", "scaled"] * len(d_ks)
+    return pd.DataFrame({"d_k": np.repeat(d_ks, 2), "arm": arms, **columns, "n": n_trials})
 
 
 def divisor_lab(d_k: int, d_model: int, n_keys: int = 16, n_trials: int = 400, seed: int = 0, tau: float = 1.0,
@@ -135,7 +136,8 @@ class TenKeys:
     scaled: Arm
 
 
-def ten_keys(d_k: int = 64, n_keys: int = 10, seed: int = 0, tau: float = 1.0, divide_by: float | None = None) -> TenKeys:
+def ten_keys(d_k: int = 64, n_keys: int = 10, seed: int = 0, tau: float = 1.0,
+             divide_by: float | None = None) -> TenKeys:
     """One query over n_keys keys, drawn from the seed: its weights without the divisor and with it.
 
         unscaled softmax(k q / tau),    scaled softmax(k q / (divisor tau))
@@ -251,7 +253,7 @@ class Noticed:
 
 
 def noticed(curve: pd.DataFrame) -> Noticed:
-    """What the curve shows: where the unscaled Jacobian norm is largest, how far it falls, when one weight has nearly all.
+    """What the curve shows: where the unscaled Jacobian norm peaks, how far it falls, when one weight has nearly all.
 
     Args:
         curve: from saturation_curve, at least one d_k.
@@ -341,7 +343,7 @@ def _values(scores: torch.Tensor, factors: torch.Tensor) -> torch.Tensor:
 
 
 def _scores(d_ks: list[int], n_keys: int, n_trials: int, seed: int) -> Iterator[tuple[int, torch.Tensor, int]]:
-    """Yields (index of its first d_k, raw scores (rows, n, T), trials before) until every d_k of every trial is done."""
+    """Yields (index of the first d_k, raw scores (rows, n, T), trials before) over every d_k and every trial."""
     step = max(1, TRIAL_SCORES // n_keys)
     starts = range(0, n_trials, step)
     seeds = torch.randint(2**32, (len(starts),), generator=torch.Generator().manual_seed(seed)).tolist()

@@ -17,9 +17,13 @@ from qkv_core import saturation as core
 from qkv_core.saturation import divisor_lab, noticed, row_measures, same_product, saturation_curve, ten_keys
 
 REFERENCE = pd.DataFrame(
-    [(1, .208, .878, .283, .208, .878, .283), (4, .423, .639, .322, .234, .859, .297), (16, .684, .326, .280, .242, .853, .303),
-     (64, .842, .149, .177, .247, .849, .305), (256, .920, .071, .102, .246, .851, .304), (1024, .964, .032, .049, .246, .850, .305)],
-    columns=["d_k", "unscaled_peak", "unscaled_entropy", "unscaled_jacobian", "scaled_peak", "scaled_entropy", "scaled_jacobian"])
+    [(1, .208, .878, .283, .208, .878, .283),
+     (4, .423, .639, .322, .234, .859, .297),
+     (16, .684, .326, .280, .242, .853, .303),
+     (64, .842, .149, .177, .247, .849, .305),
+     (256, .920, .071, .102, .246, .851, .304),
+     (1024, .964, .032, .049, .246, .850, .305)],
+    columns=["d_k", *(f"{arm}_{name}" for arm in ("unscaled", "scaled") for name in ("peak", "entropy", "jacobian"))])
 
 
 def measured(scores: torch.Tensor) -> list[torch.Tensor]:
@@ -75,13 +79,14 @@ def test_the_fused_loop_agrees_with_the_measures(scale):
 
 
 def test_ties_at_the_top_share_the_weight():
-    peak, entropy, jacobian, effective = measured(torch.tensor([[3.0, 3.0, -300.0, 3.0], [0.0] * 4, [5.0, 5.0, 4.0, -1.0]]))
+    rows = torch.tensor([[3.0, 3.0, -300.0, 3.0], [0.0] * 4, [5.0, 5.0, 4.0, -1.0]])
+    peak, entropy, jacobian, effective = measured(rows)
     assert peak[:2].tolist() == pytest.approx([1 / 3, 1 / 4])
     assert (entropy[:2] * math.log(4)).tolist() == pytest.approx([math.log(3), math.log(4)])
     assert effective[:2].tolist() == pytest.approx([3, 4])
     # m even weights: J = (I - 1/m) / m, so ||J|| = sqrt(m - 1) / m
     assert jacobian[:2].tolist() == pytest.approx([math.sqrt(2) / 3, math.sqrt(3) / 4])
-    assert jacobian[2].item() == pytest.approx(autograd_norm(torch.tensor([[5.0, 5.0, 4.0, -1.0]])).item(), rel=1e-6)
+    assert jacobian[2].item() == pytest.approx(autograd_norm(rows[2:]).item(), rel=1e-6)
 
 
 def test_two_keys_have_the_jacobian_of_the_logistic_curve():
@@ -210,11 +215,19 @@ def test_the_first_columns_are_those_of_the_contract():
 
 def test_only_the_square_root_of_d_k_gives_scores_a_spread_of_1():
     lab = divisor_lab(64, 512, n_trials=4000).set_index("divisor")
-    assert lab.value.to_dict() == {"sqrt_dk": 8, "none": 1, "dk": 64, "sqrt_dmodel": pytest.approx(math.sqrt(512))}
-    assert lab.theory.to_dict() == pytest.approx({"sqrt_dk": 1, "none": 8, "dk": 1 / 8, "sqrt_dmodel": math.sqrt(1 / 8)})
+    assert lab.index.tolist() == ["sqrt_dk", "none", "dk", "sqrt_dmodel"]
+    assert lab.value.tolist() == pytest.approx([8, 1, 64, math.sqrt(512)])
+    assert lab.theory.tolist() == pytest.approx([1, 8, 1 / 8, math.sqrt(1 / 8)])
     se = (lab.std_high - lab["std"]) / 1.96
     assert ((lab["std"] - lab.theory).abs() <= 4 * se).all() and (se / lab.theory < 0.01).all()
     assert lab.entropy["dk"] > 0.99 > lab.entropy["sqrt_dk"] > 0.8 > lab.entropy["none"]
+
+
+def test_the_predicted_spread_counts_the_temperature():
+    lab = divisor_lab(16, 16, n_trials=4000, tau=0.5)    # tau halves what both divide by: 2 and 8 instead of 1 and 4
+    se = (lab.std_high - lab["std"]) / 1.96
+    assert lab.theory.tolist() == pytest.approx([2, 8, 0.5, 2])
+    assert ((lab["std"] - lab.theory).abs() <= 4 * se).all()
 
 
 def test_the_lab_and_the_curve_are_one_draw():
@@ -252,7 +265,8 @@ def test_the_jacobian_of_ten_keys_is_autograds():
 
 def test_ten_keys_are_the_same_every_time_and_another_divisor_changes_only_its_arm():
     t, again, other = ten_keys(16, seed=3), ten_keys(16, seed=3), ten_keys(16, seed=3, divide_by=16)
-    assert torch.equal(t.q, again.q) and torch.equal(t.k, again.k) and torch.equal(t.scaled.weights, again.scaled.weights)
+    assert torch.equal(t.q, again.q) and torch.equal(t.k, again.k)
+    assert torch.equal(t.scaled.weights, again.scaled.weights)
     assert torch.equal(t.unscaled.weights, other.unscaled.weights)
     assert torch.allclose(other.scaled.scores, t.raw / 16) and t.q.shape == (16,) and t.k.shape == (10, 16)
 

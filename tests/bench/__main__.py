@@ -2,9 +2,12 @@
 
     python -m tests.bench                       everything, and RESULTS.md
     python -m tests.bench statistics attention  these topics, printed only
+    python -m tests.bench statistics --write    this topic alone in RESULTS.md
     python -m tests.bench --list                what there is
 
-A topic is a module in this folder with a function `cases()` that returns a list of dicts:
+A topic is a module in this folder whose name has no leading underscore. What it measures by itself it returns from
+`rows()`, as finished lines of the table: dicts of strings by column. Everything else it returns from `cases()`, a list
+of dicts:
 
     name            what is timed, in words
     target          ratio naive / ours to reach; None where only the memory counts
@@ -39,13 +42,21 @@ COLUMNS = ("topic", "case", "target", "measured", "pairs", "naive ms", "ours ms"
 
 
 def topics() -> list[str]:
-    """Names of the modules here that define cases."""
+    """Names of the modules here, in order."""
     return sorted(m.name for m in pkgutil.iter_modules([str(FOLDER)]) if not m.name.startswith("_"))
 
 
 def load(topic: str) -> list[dict]:
-    """The cases of a topic."""
-    return importlib.import_module(f"tests.bench.{topic}").cases()
+    """The cases of a topic; none for one that has rows only."""
+    module = importlib.import_module(f"tests.bench.{topic}")
+    return module.cases() if hasattr(module, "cases") else []
+
+
+def finished(topic: str) -> list[dict]:
+    """The lines that a topic measures by itself."""
+    module = importlib.import_module(f"tests.bench.{topic}")
+    lines = module.rows() if hasattr(module, "rows") else []
+    return [dict.fromkeys(COLUMNS, "") | {"topic": topic} | line for line in lines]
 
 
 def seconds(call, at_least: float = 0.0) -> float:
@@ -111,6 +122,12 @@ def row(topic: str, index: int, case: dict) -> dict:
     return line
 
 
+def show(line: dict) -> dict:
+    """The same line, printed."""
+    print("  ".join(f"{name}: {value}" for name, value in line.items() if value), flush=True)
+    return line
+
+
 def table(rows: list[dict]) -> str:
     """The rows as a Markdown table."""
     lines = [COLUMNS, ("---",) * len(COLUMNS), *([r[c] for c in COLUMNS] for r in rows)]
@@ -125,7 +142,8 @@ def machine() -> str:
 
     return (f"{datetime.date.today()}; {os.cpu_count()} cores, {processor()}; {platform.system()}; "
             f"Python {platform.python_version()}, torch {torch.__version__}, numpy {numpy.__version__}, "
-            f"pandas {pandas.__version__}; one torch thread, thread CPU time, medians of interleaved pairs.")
+            f"pandas {pandas.__version__}; one torch thread. Medians of interleaved pairs, in "
+            "thread CPU time where a line doesn't say wall.")
 
 
 def processor() -> str:
@@ -144,6 +162,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(prog="python -m tests.bench", description=__doc__.splitlines()[0])
     parser.add_argument("topics", nargs="*", help="all by default")
     parser.add_argument("--list", action="store_true", help="name the cases and stop")
+    parser.add_argument("--write", action="store_true", help="write RESULTS.md, as a run of all topics does")
     parser.add_argument("--memory", nargs=2, metavar=("TOPIC", "INDEX"), help=argparse.SUPPRESS)
     asked = parser.parse_args()
     if asked.memory:
@@ -157,9 +176,10 @@ def main() -> None:
             if asked.list:
                 print(f"{topic}: {case['name']}")
                 continue
-            rows.append(row(topic, index, case))
-            print("  ".join(v for v in rows[-1].values() if v), flush=True)
-    if rows and not asked.topics:
+            rows.append(show(row(topic, index, case)))
+        if not asked.list:
+            rows += map(show, finished(topic))
+    if rows and (asked.write or not asked.topics):
         text = f"# Benchmarks\n\nWritten by `python -m tests.bench`.\n\n{machine()}\n\n{table(rows)}\n"
         (FOLDER / "RESULTS.md").write_text(text, encoding="utf-8")
 
