@@ -15,6 +15,7 @@ Symbols: d_k entries of a query or key, n pairs, C = d_model, mu mean, rho corre
 import math
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
+from functools import lru_cache
 from itertools import product
 
 import numpy as np
@@ -150,6 +151,7 @@ def _linear_law(d: int, a: Assumptions) -> Law:
     )
 
 
+@lru_cache(maxsize=64)
 def _product_kurtosis(a: Assumptions) -> float:
     """Kurtosis of X = q_i k_i, exactly: X - E X as a polynomial in (e, z), squared twice, term by term."""
     s = math.sqrt(1 - a.rho**2)
@@ -226,6 +228,17 @@ def _layers(a: Assumptions, max_d: int, seed: int, device: torch.device) -> torc
     return W.to(device)
 
 
+def _chunks(a: Assumptions, max_d: int, n: int, seed: int, device: torch.device) -> Iterator[tuple[int, Iterator]]:
+    """Yields (pairs in this chunk, its (q_i, k_i) for i = 1..max_d), chunk by chunk over n pairs."""
+    rows = _chunk_rows(a, device)
+    starts = range(0, n, rows)
+    seeds = torch.randint(2**32, (1 + len(starts),), generator=torch.Generator().manual_seed(seed)).tolist()
+    layers = _layers(a, max_d, seeds[0], device)
+    for start, chunk_seed in zip(starts, seeds[1:]):
+        size = min(rows, n - start)
+        yield size, _pairs(a, size, max_d, torch.Generator(device).manual_seed(chunk_seed), layers)
+
+
 def _partial_dots(a: Assumptions, max_d: int, n: int, seed: int, device: torch.device,
                   progress: Progress | None) -> Iterator[tuple[int, torch.Tensor]]:
     """Yields (d, sum over i <= d of q_i k_i less its mean) for each chunk of pairs and each d from 1 to max_d.
@@ -233,21 +246,18 @@ def _partial_dots(a: Assumptions, max_d: int, n: int, seed: int, device: torch.d
     Taking the known mean off as the sum grows keeps float32 exact enough where (mu^2 + rho) d is far above the
     standard deviation. The tensor is overwritten at the next step.
     """
-    rows = _chunk_rows(a, device)
-    starts = range(0, n, rows)
-    seeds = torch.randint(2**32, (1 + len(starts),), generator=torch.Generator().manual_seed(seed)).tolist()
-    layers = _layers(a, max_d, seeds[0], device)
     mean = 0.0 if a.linear else a.mean**2 + a.rho
-    for start, chunk_seed in zip(starts, seeds[1:]):
-        generator = torch.Generator(device).manual_seed(chunk_seed)
-        dots = torch.zeros(min(rows, n - start), device=device)
-        for d, (q, k) in enumerate(_pairs(a, len(dots), max_d, generator, layers), start=1):
+    done = 0
+    for size, pairs in _chunks(a, max_d, n, seed, device):
+        dots = torch.zeros(size, device=device)
+        for d, (q, k) in enumerate(pairs, start=1):
             dots.addcmul_(q, k)
             if mean:
                 dots.sub_(mean)
             yield d, dots
+        done += size
         if progress:
-            progress(min(1.0, (start + rows) / n))
+            progress(done / n)
 
 
 def _chunk_rows(a: Assumptions, device: torch.device) -> int:
@@ -258,19 +268,26 @@ def _chunk_rows(a: Assumptions, device: torch.device) -> int:
 
 @torch.inference_mode()
 def _sums(a: Assumptions, d_ks: list[int], n: int, seed: int, device: torch.device, progress: Progress | None,
-          powers: tuple[float, ...]) -> np.ndarray:
-    """Sum and sum of squares of the centred q.k / d^power for each power and each d, (powers, 2, D)."""
+          powers: tuple[float, ...], keep: dict[int, torch.Tensor] | None = None) -> np.ndarray:
+    """Sum and sum of squares of the centred q.k / d^power for each power and each d, (powers, 2, D).
+
+    The sample itself is written into keep[d], (n,), for each d that keep names.
+    """
     chunk = torch.zeros(len(powers), 2, len(d_ks), device=device)
     slots = [dict(zip(d_ks, zip(*(row.unbind() for row in arm)))) for arm in chunk]
     total = np.zeros(chunk.shape)
-    last = max(d_ks)
+    keep, start = keep or {}, 0
+    last = max([*d_ks, *keep])
     for d, dots in _partial_dots(a, last, n, seed, device, progress):
+        if d in keep:
+            keep[d][start : start + len(dots)] = dots
         for slot, power in zip(slots, powers):
             if d in slot:
                 values = dots / d**power if power else dots
                 torch.sum(values, 0, out=slot[d][0])
                 torch.dot(values, values, out=slot[d][1])
         if d == last:
+            start += len(dots)
             total += chunk.double().cpu().numpy()     # chunks are merged in float64
     return total
 
@@ -324,10 +341,34 @@ def variance_table(d_ks: Iterable[int], n_samples: int = 10_000, seed: int = 0,
         ValueError: an argument is out of range.
     Source: Vaswani et al. 2017, section 3.2.1, footnote 4.
     """
+    return variance_study(d_ks, (), n_samples, seed, distribution, device=device, progress=progress)[0]
+
+
+def variance_study(d_ks: Iterable[int], histograms_at: Iterable[int] = (), n_samples: int = 10_000, seed: int = 0,
+                   distribution: str | Assumptions = "normal", bins: int = 61, device: str | torch.device = "cpu",
+                   progress: Progress | None = None) -> tuple[pd.DataFrame, dict[int, "DotHistogram"]]:
+    """The table for d_ks and the histogram at each d of histograms_at, from one pass over the pairs.
+
+    The pairs are drawn up to the largest d once, and every smaller d is met on the way. The samples behind the
+    histograms are held until they are counted: 4 n bytes for each.
+
+    Args:
+        d_ks: as in variance_table; range(1, 1025) is the whole curve with its intervals.
+        histograms_at: the d of the histograms, each 1 to 16384; may be empty.
+        n_samples, seed, distribution, device, progress: as in variance_table.
+        bins: as in dot_product_histogram.
+    Returns:
+        (DataFrame as variance_table's, {d: DotHistogram}).
+    Raises:
+        ValueError: an argument is out of range.
+    Source: Vaswani et al. 2017, section 3.2.1, footnote 4.
+    """
     a, n, seed, d_ks = _assumptions(distribution), _pair_count(n_samples), _seed(seed), _d_list(d_ks)
-    where = _device(device, n * max(d_ks))
+    at, bins = [whole("each of histograms_at", d, 1, MAX_D) for d in histograms_at], whole("bins", bins, 1, 1000)
+    where = _device(device, n * max(*d_ks, *at, 1))
     unique = list(dict.fromkeys(d_ks))
-    plain, divided = _sums(a, unique, n, seed, where, progress, powers=(0, 0.5))
+    keep = {d: torch.empty(n) for d in at}
+    plain, divided = _sums(a, unique, n, seed, where, progress, powers=(0, 0.5), keep=keep)
     laws = [theory(d, a) for d in unique]
     unscaled = sample_variance(*plain, n)
     low, high = variance_interval(unscaled, n, laws)
@@ -337,7 +378,28 @@ def variance_table(d_ks: Iterable[int], n_samples: int = 10_000, seed: int = 0,
     })
     frame = frame.iloc[[unique.index(d) for d in d_ks]].reset_index(drop=True)
     frame.attrs["device"] = str(where)
-    return frame
+    return frame, {d: _histogram(keep.pop(d) + theory(d, a).mean, d, a, bins) for d in at}
+
+
+def plain_variance(d_k: int, n_samples: int = 10_000, seed: int = 0, distribution: str | Assumptions = "normal",
+                   device: str | torch.device = "cpu") -> float:
+    """The variance of q.k over the table's own pairs, by brute force: to check the table with.
+
+        s^2 = sum (x - mean)^2 / (n - 1)             two passes over every x = q.k, all in float64
+    No running mean, no sums of squares, no merging of chunks, and numpy's estimator instead of ours.
+
+    Args:
+        d_k, n_samples, seed, distribution: as in variance_table.
+        device: where to draw, however small the run; a table that was drawn on a GPU is checked there.
+    Returns:
+        float; nan for one pair.
+    Raises:
+        ValueError: an argument is out of range.
+    """
+    a, n, seed, d_k = _assumptions(distribution), _pair_count(n_samples), _seed(seed), whole("d_k", d_k, 1, MAX_D)
+    dots = [sum(q.double() * k.double() for q, k in pairs).cpu().numpy()
+            for _, pairs in _chunks(a, d_k, n, seed, resolve(str(device)))]
+    return float(np.var(np.concatenate(dots), ddof=1)) if n > 1 else math.nan
 
 
 def variance_sweep(max_d: int, n_samples: int = 10_000, seed: int = 0, distribution: str | Assumptions = "normal",
@@ -475,10 +537,12 @@ def dot_product_histogram(d_k: int, n_samples: int = 10_000, seed: int = 0, dist
     Source: Vaswani et al. 2017, section 3.2.1, footnote 4; density of a sum of normal products: Craig 1936.
     """
     a, bins = _assumptions(distribution), whole("bins", bins, 1, 1000)
-    dots = dot_products(d_k, n_samples, seed, a, device)
+    return _histogram(dot_products(d_k, n_samples, seed, a, device), d_k, a, bins)
+
+
+def _histogram(dots: torch.Tensor, d_k: int, a: Assumptions, bins: int) -> DotHistogram:
     law, n = theory(d_k, a), len(dots)
-    plain = not (a.linear or a.mean or a.rho) and a.distribution == "normal"
-    frames, outside = zip(*(_arm_histogram(dots, law, d_k, arm, bins, plain) for arm in ("unscaled", "scaled")))
+    frames, outside = zip(*(_arm_histogram(dots, law, d_k, arm, bins, a) for arm in ("unscaled", "scaled")))
     deviation = dots.double() - dots.double().mean()
     variance = float(sample_variance(deviation.sum(), deviation.square().sum(), n))
     second = float(deviation.square().mean())
@@ -489,19 +553,33 @@ def dot_product_histogram(d_k: int, n_samples: int = 10_000, seed: int = 0, dist
     )
 
 
-def _arm_histogram(dots, law: Law, d_k: int, arm: str, bins: int, plain: bool) -> tuple[pd.DataFrame, float]:
+def _arm_histogram(dots, law: Law, d_k: int, arm: str, bins: int, a: Assumptions) -> tuple[pd.DataFrame, float]:
     unit = 1.0 if arm == "unscaled" else math.sqrt(d_k)
-    reach = 4 * math.sqrt(law.variance) or 1.0
-    edges = law.mean + reach * torch.linspace(-1, 1, bins + 1, dtype=torch.float64)
+    edges = _edges(law, d_k, bins, a)
     count = torch.histogram((dots / unit).double(), edges / unit).hist
     width = (edges[1] - edges[0]) / unit
     normal = _normal_cdf(edges, law).diff() / width
-    exact = product_cdf(edges, d_k).diff() / width if plain else torch.full_like(normal, math.nan)
+    exact = product_cdf(edges, d_k).diff() / width if a == Assumptions() else torch.full_like(normal, math.nan)
     frame = pd.DataFrame({
         "left": edges[:-1] / unit, "right": edges[1:] / unit, "arm": arm, "count": count.long(),
         "density": count / len(dots) / width, "predicted": normal, "exact": exact,
     })
     return frame, 1 - float(count.sum()) / len(dots)
+
+
+def _edges(law: Law, d_k: int, bins: int, a: Assumptions) -> torch.Tensor:
+    """Bin edges within 4 standard deviations of the law's mean, symmetric about it.
+
+    Independent signs of mean 0 give whole numbers, 2 apart. Bins of any width would hold now one of them, now two, and
+    show a comb that is not there: here each holds equally many, and the outermost edges lie just beyond 4 deviations.
+    """
+    reach = 4 * math.sqrt(law.variance) or 1.0
+    if a != Assumptions("sign"):
+        return law.mean + reach * torch.linspace(-1, 1, bins + 1, dtype=torch.float64)
+    each = max(1, round(reach / bins))                   # values in a bin; an odd number of them about an even middle
+    each += 1 - each % 2 if d_k % 2 == 0 else 0
+    half = math.ceil(reach / each / 2) + (d_k + 1) % 2 / 2
+    return 2 * each * torch.arange(-half, half + 0.5, dtype=torch.float64)
 
 
 def normal_distance(dots: torch.Tensor, law: Law) -> float:

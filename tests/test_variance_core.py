@@ -14,8 +14,8 @@ import torch
 
 from qkv_core import variance as core
 from qkv_core.variance import (DISTRIBUTIONS, Assumptions, Law, dot_product_histogram, dot_products, normal_distance,
-                               product_cdf, sample_variance, theory, variance_interval, variance_sweep,
-                               variance_table)
+                               plain_variance, product_cdf, sample_variance, theory, variance_interval, variance_study,
+                               variance_sweep, variance_table)
 
 BROKEN = [Assumptions(mean=1.5), Assumptions(rho=0.6), Assumptions(mean=-0.7, rho=-0.4),
           Assumptions("uniform", rho=0.8), Assumptions("sign", mean=0.5, rho=0.5),
@@ -257,6 +257,26 @@ def test_a_row_depends_on_its_own_d_k_only_and_table_curve_and_histogram_share_i
     assert dot_products(70, n, seed, a).double().var().item() == pytest.approx(table.unscaled[1], rel=1e-4)
 
 
+@pytest.mark.parametrize("a", EVERY, ids=str)
+def test_one_pass_gives_the_table_the_curve_and_the_histograms(a):
+    n, seed = 20_000, 42                                 # more than one chunk of pairs
+    curve, histograms = variance_study(range(1, 33), (1, 16, 64), n, seed, a, bins=31)
+    assert curve.equals(variance_table(range(1, 33), n, seed, a)) and list(histograms) == [1, 16, 64]
+    for d, histogram in histograms.items():
+        alone = dot_product_histogram(d, n, seed, a, bins=31)
+        assert histogram.frame.equals(alone.frame) and histogram.variance == pytest.approx(alone.variance)
+    assert histograms[16].variance == pytest.approx(curve.unscaled[15], rel=1e-4)
+
+
+@pytest.mark.parametrize("a", EVERY, ids=str)
+def test_the_table_is_what_brute_force_gives_over_the_same_pairs(a):
+    n, seed = 20_000, 3
+    table = variance_table((1, 32), n, seed, a)
+    for row in table.itertuples():
+        assert plain_variance(row.d_k, n, seed, a) == pytest.approx(row.unscaled, rel=1e-5)
+    assert math.isnan(plain_variance(4, 1))
+
+
 def test_the_curve_is_that_of_a_plain_loop_over_the_same_pairs():
     n, max_d, seed = 500, 40, 9
     first = torch.randint(2**32, (2,), generator=torch.Generator().manual_seed(seed))[1].item()
@@ -327,6 +347,21 @@ def test_the_histogram_counts_every_pair_and_its_curve_is_the_normal_one(a):
     assert h.frame.exact.isna().all() == (a != Assumptions())
 
 
+@pytest.mark.parametrize("d", (1, 2, 3, 15, 64, 1024))
+@pytest.mark.parametrize("bins", (15, 61))
+def test_bins_of_signs_hold_equally_many_of_the_values_they_can_take(d, bins):
+    n = 10_000
+    f = dot_product_histogram(d, n, distribution="sign", bins=bins).frame
+    f = f[f.arm == "unscaled"]
+    values = np.arange(-d, d + 1, 2)                     # a sum of d signs
+    held = [((left < values) & (values < right)).sum() for left, right in zip(f.left, f.right)]
+    inside = [h for h, left, right in zip(held, f.left, f.right) if -d <= left and right <= d]
+    assert len(set(inside)) <= 1
+    assert f.left.tolist() == pytest.approx((-f.right[::-1]).tolist())
+    assert f["count"].sum() >= 0.999 * n and f.right.iloc[-1] >= 4 * math.sqrt(d)
+    assert len(f) <= 2 * bins or d < 64
+
+
 def test_the_exact_distribution_at_d_2_is_the_double_exponential():
     x = torch.linspace(-9, 9, 37)
     expected = torch.where(x < 0, x.exp() / 2, 1 - (-x).exp() / 2)
@@ -383,6 +418,8 @@ def test_the_distance_is_kolmogorovs():
     (lambda: Assumptions(linear=True, rho=0.5), "linear needs mean 0 and rho 0"),
     (lambda: Assumptions(d_model=0), "d_model .*got 0"),
     (lambda: dot_product_histogram(4, bins=0), "bins .*got 0"),
+    (lambda: variance_study((4,), (0,)), "each of histograms_at .*got 0"),
+    (lambda: variance_study((4,), (4,), bins=0), "bins .*got 0"),
 ])
 def test_a_mistake_is_named(call, words):
     with pytest.raises(ValueError, match=words):
