@@ -110,4 +110,4 @@ with left:
 with right:
     st.subheader(say(words.MACHINE), anchor=False)
     show.table(cached.devices(shared.lang), words.DEVICE_COLUMNS, key="home_devices")
-    st.caption(words.versions(shared.lang))
+    st.caption(words.versions())

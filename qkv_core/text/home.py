@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import platform
 from collections.abc import Mapping
+from functools import cache
 from importlib.metadata import version
 from typing import Any
 
@@ -65,8 +66,8 @@ SAYS = {
         es="Por lo que se encuentra cada token. La clave que mejor encaja con «{token}» es la de «{best}»: **k = {k}**.",
     ),
     "v": Msg(
-        en="What each token hands over when it is read. “{token}” reads most from “{best}”, which gives **v = {v}**.",
-        es="Lo que entrega cada token cuando se lee. «{token}» lee sobre todo de «{best}», que da **v = {v}**.",
+        en="What each token hands over when it is read. “{token}” reads most from {whom}, which gives **v = {v}**.",
+        es="Lo que entrega cada token cuando se lee. «{token}» lee sobre todo de {whom}, que da **v = {v}**.",
     ),
     "scores": Msg(
         en="How well a query fits each key: multiply number by number and add up. For “{token}”, q · k is {scores}.",
@@ -158,7 +159,7 @@ KEYS_READ = Msg(
     en="That is as spread out as reading {keys:.2f} tokens evenly.",
     es="Equivale a leer {keys:.2f} tokens por igual.",
 )
-AND = Msg(en=" and ", es=" y ")
+AND = Msg(en="and", es="y")
 TABLE = {
     "query": (QUERY, ""),
     "key_label": (KEY, ""),
@@ -168,7 +169,7 @@ TABLE = {
 }
 CHECK_KERNEL = Msg(en="PyTorch’s kernel", es="núcleo de PyTorch")
 CHECK_ROWS = Msg(en="row sums", es="sumas de fila")
-CHECK_CELLS = Msg(en="in float64", es="en float64")
+CHECK_CELLS = Msg(en="weights in float64", es="pesos en float64")
 
 # Predict, then reveal
 
@@ -270,8 +271,9 @@ VALUE = {
     "tau": Msg(en="τ = {value:.2f}", es="τ = {value:.2f}"),
     "seed": Msg(en="seed {value}", es="semilla {value}"),
     "mask": Msg(en="{value} mask", es="máscara {value}"),
-    "scale": Msg(en="divided by {value}", es="dividido por {value}"),
+    "scale": Msg(en="÷ {value}", es="÷ {value}"),
 }
+SHORT_SCALE = {"sqrt_dk": "√dₖ", "none": "1", "dk": "dₖ", "sqrt_dmodel": "√d_model"}
 
 # The machine, and why to believe it
 
@@ -283,10 +285,6 @@ TRUST_TEXT = Msg(
     "mano. Las insignias los comparan, en vivo, con un cálculo independiente y se ponen rojas si difieren.",
 )
 MACHINE = Msg(en="This machine", es="Esta máquina")
-VERSIONS = Msg(
-    en="torch {torch} · streamlit {streamlit} · altair {altair} · pandas {pandas} · Python {python}",
-    es="torch {torch} · streamlit {streamlit} · altair {altair} · pandas {pandas} · Python {python}",
-)
 DEVICE_COLUMNS = {"device": (Msg(en="device", es="dispositivo"), ""), "state": (Msg(en="state", es="estado"), "")}
 REASONS = {
     "ok": Msg(en="ready: its probe computed rightly", es="listo: su prueba calculó bien"),
@@ -320,11 +318,11 @@ def formula(palette: Any, scale: str, masked: bool, chosen: str) -> str:
     q, k, v = (symbol(name, p.symbol(name), name.upper()) for name in "qkv")
     scores = symbol("scores", p.scores, r"QK^{\top}")
     divide = symbol("scale", p.text, DIVISORS_TEX[scale])
-    mask = rf"+\mkern-6mu{symbol('mask', p.text, 'M')}\mkern-6mu" if masked else ""
+    mask = rf"{{+}}{symbol('mask', p.text, 'M')}\mkern-3mu" if masked else ""
     softmax = symbol("softmax", p.weights, r"\mathrm{softmax}")
     output = symbol("output", p.output, r"\mathrm{Attention}")
     first = f"{output}({q},{k},{v})"
-    second = rf"=\mkern-6mu{softmax}\mkern-6mu\left(\frac{{{scores}}}{{{divide}}}{mask}\right)\mkern-6mu{v}"
+    second = rf"{{=}}\mkern2mu{softmax}\mkern-3mu\left(\frac{{{scores}}}{{{divide}}}{mask}\right)\mkern-3mu{v}"
     size = r"\large" if masked else r"\Large"
     return rf"{size} \begin{{gathered}} {first} \\ {second} \end{{gathered}}"  # two lines fit a phone
 
@@ -339,6 +337,7 @@ def explain(symbol: str, example: Any, row: int, tau: float, scale: str, mask: s
         lang,
         token=token,
         best=words[best],
+        whom=_whom(e, row, best, lang),
         q=vector(e.q[row], ".2f", lang),
         k=vector(e.k[best], ".2f", lang),
         v=vector(e.v[best], ".2f", lang),
@@ -365,7 +364,7 @@ def reads(example: Any, row: int, lang: str) -> str:
     if not shares:
         return NOTHING_TO_READ(lang, token=token)
     parts = (
-        PART(lang, share=w, whom=ITSELF(lang) if j == row else QUOTED(lang, word=example.tokens[j]))
+        PART(lang, share=w, whom=_whom(example, row, j, lang))
         for w, j in sorted(shares, key=lambda s: (-s[0], s[1]))
     )
     return READS(lang, token=token, parts=_join(parts, lang)) + " " + KEYS_READ(lang, keys=example.keys_read[row])
@@ -390,6 +389,8 @@ def question(example: Any, row: int, lang: str) -> tuple[str, tuple[str, ...], i
 
 def value(key: str, setting: Any, lang: str) -> str:
     """One value of a shared setting, as the label of a link."""
+    if key == "scale":
+        return VALUE[key](lang, value=SHORT_SCALE[setting])
     named = frame.OPTIONS.get(key, {}).get(setting)
     return VALUE[key](lang, value=named(lang) if named else setting)
 
@@ -406,10 +407,11 @@ def link(page: str, values: Mapping[str, Any], lang: str) -> str:
     return f"{frame.MENU[page](lang)} · {', '.join(value(key, setting, lang) for key, setting in values.items())}"
 
 
-def versions(lang: str) -> str:
+@cache
+def versions() -> str:
     """The versions of what computes and draws, as installed here."""
-    names = ("torch", "streamlit", "altair", "pandas")
-    return VERSIONS(lang, **{name: version(name) for name in names}, python=platform.python_version())
+    installed = (f"{name} {version(name)}" for name in ("torch", "streamlit", "altair", "pandas"))
+    return " · ".join((*installed, f"Python {platform.python_version()}"))
 
 
 def _masked(example: Any, row: int, mask: str, lang: str) -> str:
@@ -423,6 +425,10 @@ def _masked(example: Any, row: int, mask: str, lang: str) -> str:
     return HIDES(lang, mask=name, token=token, hidden=_join(hidden, lang), zero=0.0)
 
 
+def _whom(example: Any, row: int, other: int, lang: str) -> str:
+    return ITSELF(lang) if row == other else QUOTED(lang, word=example.tokens[other])
+
+
 def _join(parts: Any, lang: str) -> str:
     *most, last = parts
-    return ", ".join(most) + AND(lang) + last if most else last
+    return f"{', '.join(most)} {AND(lang)} {last}" if most else last
