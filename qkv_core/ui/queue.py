@@ -1,0 +1,91 @@
+"""Heavy computations, one at a time for the whole process, in the order of asking.
+
+Two cores serve a class. Short jobs take turns; a long job holds the one place for long jobs, gives the turn to whoever
+waits after each of its slices, and so delays a short job by a slice and no more. Whoever waits is told the place in
+line. Waiting and every turn are moments at which Streamlit may end the run, because its viewer moved a control or
+left: the place in line is then given up.
+"""
+
+from __future__ import annotations
+
+import threading
+from collections import OrderedDict, deque
+from collections.abc import Callable, Hashable, Iterator
+from contextlib import ExitStack, contextmanager
+from typing import Any
+
+Waiting = Callable[[int], None]
+"""Told how many stand before the caller; called about three times a second."""
+
+PATIENCE = 0.3
+"""Seconds between two such calls."""
+
+
+class Line:
+    """A lock that goes to whoever has waited longest."""
+
+    def __init__(self) -> None:
+        self._changed = threading.Condition()
+        self._line: deque[object] = deque()
+
+    @contextmanager
+    def hold(self, waiting: Waiting | None = None) -> Iterator[None]:
+        me = object()
+        with self._changed:
+            self._line.append(me)
+        try:
+            while (place := self._first_in_time(me)) > 0:
+                if waiting:
+                    waiting(place)
+            yield
+        finally:
+            with self._changed:
+                self._line.remove(me)
+                self._changed.notify_all()
+
+    def _first_in_time(self, me: object) -> int:
+        """How many still stand before me after a moment's wait."""
+        with self._changed:
+            self._changed.wait_for(lambda: self._line[0] is me, PATIENCE)
+            return self._line.index(me)
+
+
+_LONG, _TURN = Line(), Line()
+
+
+@contextmanager
+def heavy(waiting: Waiting | None = None, long: bool = False) -> Iterator[Callable[[], None]]:
+    """Waits for the turn to compute. What it hands over lets those who wait go first: a long job calls it between slices."""
+    with ExitStack() as place, ExitStack() as turn:
+        if long:
+            place.enter_context(_LONG.hold(waiting))
+
+        def let_others() -> None:
+            turn.close()
+            turn.enter_context(_TURN.hold())
+
+        turn.enter_context(_TURN.hold(waiting))
+        yield let_others
+
+
+class Kept:
+    """The last results of a function, by key, for all viewers: a cache for what reports its progress while it runs.
+
+    `st.cache_data` replays what was drawn inside it and refuses a progress bar from outside. Results are read-only.
+    """
+
+    def __init__(self, most: int) -> None:
+        self._most, self._results, self._lock = most, OrderedDict[Hashable, Any](), threading.Lock()
+
+    def get(self, key: Hashable) -> Any | None:
+        with self._lock:
+            if key in self._results:
+                self._results.move_to_end(key)
+            return self._results.get(key)
+
+    def put(self, key: Hashable, result: Any) -> Any:
+        with self._lock:
+            self._results[key] = result
+            while len(self._results) > self._most:
+                self._results.popitem(last=False)
+        return result
