@@ -36,6 +36,8 @@ with left:
         key="home_matrix",
         says=matrix_says,
         caption=False,
+        columns=words.MATRIX_TABLE,
+        data=frame_[list(words.MATRIX_TABLE)],
         width="content",
         symbol=words.COLOUR.get(symbol, symbol),
         row_labels=example.tokens,

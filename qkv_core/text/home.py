@@ -129,6 +129,11 @@ MATRIX_SAYS = Msg(
     en="**{name}**, one row a token; outlined: the row of “{token}”.",
     es="**{name}**, una fila por token; con borde, la fila de «{token}».",
 )
+MATRIX_TABLE = {
+    "row_label": (Msg(en="row", es="fila"), ""),
+    "col_label": (Msg(en="column", es="columna"), ""),
+    "value": (Msg(en="number", es="número"), ".4f"),
+}
 
 # The example in miniature
 
