@@ -28,6 +28,8 @@ with st.container(horizontal=True, vertical_alignment="bottom", gap="medium"):
                 controls.steps(key, label)
         with st.container(width=260):
             controls.shared("d_k")
+    about = st.container(width=480) if cat else None
+about = about or st.container()
 
 # torch arrives only now: the words and the controls are on the screen already
 from qkv_core.charts import base, triad as charts  # noqa: E402
@@ -46,9 +48,35 @@ run = cached.lesson(*key)
 tokens = run.given.tokens
 
 if cat:
-    st.caption(
-        say(words.OWN_SIZES, T=run.T, C=run.given.X.shape[1], d_k=run.d_k, d_v=run.trace.v.shape[1], shared=shared.d_k)
-    )
+    sizes = {"T": run.T, "C": run.given.X.shape[1], "d_k": run.d_k, "d_v": run.trace.v.shape[1]}
+    origin = say(words.OWN_SIZES, shared=shared.d_k, **sizes)
+else:
+    origin = say(words.DRAWN_SIZES, seed=str(shared.seed))
+    if run.d_k > cached.DRAWN:
+        origin = show.sentences(origin, say(words.FIRST_COLUMNS, d_k=run.d_k, drawn=cached.FIRST))
+about.caption(show.sentences(origin, say(words.PRECISION)))
+
+
+def row_of_panels(names, i, j):
+    hidden = cached.hidden(run, lang)
+    with st.container(horizontal=True, gap="small"):
+        for name, panel in cached.panels(*key, i, j, names, lang).items():
+            with st.container(width=panel.width, gap="xxsmall"):
+                caption = say(words.CAPTIONS[name], divisor=run.divisor, tau=run.tau, hidden=hidden)
+                st.markdown(f"{caption} {say(words.SHAPE, rows=panel.shape[0], cols=panel.shape[1])}")
+                show.chart(
+                    base.matrix,
+                    panel.frame,
+                    key=f"t_panel_{name}",
+                    says=cached.panel_says(run, name, lang),
+                    caption=False,
+                    height=panel.height,
+                    on_select=show.picks(f"t_panel_{name}", "t_row", "t_col") if panel.labels["pick"] else "ignore",
+                    **panel.labels,
+                )
+
+
+if cat:
     with st.expander(say(words.EDIT), icon=":material/edit:"):
         st.caption(say(words.EDIT_LEAD, limit=settings.everything()["t_x"].limit))
         labels = {name: tokens if name == "t_x" else tuple("1234") for name in words.GRIDS}
@@ -59,81 +87,78 @@ if cat:
         grid.refused(words.GRIDS, labels)
         grid.undo_and_original(tuple(words.GRIDS))
 else:
-    st.caption(say(words.DRAWN_SIZES, seed=str(shared.seed)))
-    if run.d_k > cached.DRAWN:
-        st.caption(say(words.FIRST_COLUMNS, d_k=run.d_k, drawn=cached.DRAWN))
-
-
-def row_of_panels(names, i, j):
-    drawn = cached.panels(*key, i, j, names, lang)
-    with st.container(horizontal=True, gap="small"):
-        for name, panel in drawn.items():
-            with st.container(width=panel.width, gap="xxsmall"):
-                hidden = cached.hidden(run, lang)
-                caption = say(words.CAPTIONS[name], divisor=run.divisor, tau=run.tau, hidden=hidden)
-                st.markdown(f"{caption} {say(words.SHAPE, rows=panel.shape[0], cols=panel.shape[1])}")
-                show.chart(
-                    base.matrix,
-                    panel.frame,
-                    key=f"t_panel_{name}",
-                    says=cached.panel_says(run, name, lang),
-                    caption=False,
-                    on_select=show.picks(f"t_panel_{name}", "t_row", "t_col") if panel.labels["pick"] else "ignore",
-                    **panel.labels,
-                )
+    with st.expander(say(words.W_DRAWN), icon=":material/grid_on:"):
+        row_of_panels(cached.W, 0, 0)
 
 
 @state.fragment
 def one_cell():
     i, j = state.get("t_row"), state.get("t_col")
-    row_of_panels(cached.GIVEN, i, j)
-    show.behind(cached.long_table(run, cached.GIVEN, lang), words.ENTRY_COLUMNS, key="t_given")
+    q, k = tokens[i], tokens[j]
+    row_of_panels(tuple(name for name in cached.GIVEN if cat or name not in cached.W), i, j)
 
-    left, middle, right = st.columns((2, 2, 5), vertical_alignment="center")
-    with left:
-        controls.segments("t_row", words.PICK_QUERY, dict(enumerate(tokens)), help=say(words.PICK_HELP), options=tuple(range(T)))
-    with middle:
-        controls.segments("t_col", words.PICK_KEY, dict(enumerate(tokens)), help=say(words.PICK_HELP), options=tuple(range(T)))
-    right.markdown(words.reads(tokens, run.trace.weights[i].tolist(), run.visible(i), i, lang))
+    choices = {"texts": dict(enumerate(tokens)), "options": tuple(range(T)), "help": say(words.PICK_HELP)}
+    with st.container(horizontal=True, vertical_alignment="center", gap="large"):
+        with st.container(width="content"):
+            controls.segments("t_row", words.PICK_QUERY, **choices)
+        with st.container(width="content"):
+            controls.segments("t_col", words.PICK_KEY, **choices)
+        reads = words.reads(tokens, run.trace.weights[i].tolist(), run.visible(i), i, lang)
+        st.subheader(reads, anchor=False, width="content")
     row_of_panels(cached.STEPS, i, j)
     if run.proof.empty.any():
         st.markdown(say(words.EMPTY_ROWS, n=int(run.proof.empty.sum()), T=T))
-    show.behind(cached.long_table(run, cached.STEPS, lang), words.ENTRY_COLUMNS, key="t_steps")
     show.checks(
         (say(words.CHECK_KERNEL), run.kernel, run.reach),
         (say(words.CHECK_SUMS), run.sums, 1e-9),
         (say(words.CHECK_HULL), run.outside, run.reach),
         (say(words.CHECK_CELLS), run.cells, run.tolerance),
     )
+    show.behind(cached.long_table(run, cached.GIVEN + cached.STEPS, lang), words.ENTRY_COLUMNS, key="t_entries")
 
     cells = cached.row_arithmetic(run, i)
-    st.subheader(say(words.CELL, q=tokens[i], k=tokens[j]), anchor=False)
-    strip, labels, width = cached.strip_of_terms(run, i, j, lang)
+    st.subheader(say(words.CELL, q=q, k=k), anchor=False)
     left, right = st.columns(2, gap="large")
     with left:
-        with st.container(width=width, gap="xxsmall"):
+        strip = cached.strip_of_terms(run, i, j, lang)
+        with st.container(width=strip.width):
             show.chart(
                 charts.strips,
-                strip,
+                strip.frame,
                 key="t_terms",
                 says=cached.terms_say(run, i, j, lang),
                 columns=words.TERM_COLUMNS,
                 data=cached.terms(run, i, j),
+                height=strip.height,
                 col_title=say(words.CHANNEL),
-                **labels,
+                **strip.labels,
             )
     with right:
-        st.markdown(words.chain(cells[j], tokens[i], tokens[j], run.d_k, shared.scale, run.divisor, run.tau, lang))
+        show.small_table(*words.chain(cells[j], q, k, run.d_k, shared.scale, run.divisor, run.tau, lang), numbers=(2,))
         st.caption(say(words.SHIFT_WHY))
-        st.markdown(f"**{say(words.ROW, q=tokens[i])}**")
-        st.markdown(words.whole_row(cells, j, tokens, lang))
-
-    st.subheader(say(words.OUTPUT, q=tokens[i]), anchor=False)
     left, right = st.columns(2, gap="large")
-    strip, labels, width = cached.strip_of_output(run, i, lang)
     with left:
-        with st.container(width=width, gap="xxsmall"):
-            show.chart(charts.strips, strip, key="t_pieces", says=cached.output_says(run, i, lang), col_title=say(words.HULL_Y), **labels)
+        st.markdown(f"**{say(words.ROW, q=q)}**")
+        show.small_table(*words.whole_row(cells, j, tokens, lang), numbers=(1, 2, 3, 4))
+    with right:
+        show.predict(*cached.prediction(key, i, j, lang), key="triad")
+
+    st.subheader(say(words.OUTPUT, q=q), anchor=False)
+    left, right = st.columns(2, gap="large")
+    with left:
+        strip = cached.strip_of_output(run, i, lang)
+        with st.container(width=strip.width):
+            show.chart(
+                charts.strips,
+                strip.frame,
+                key="t_pieces",
+                says=cached.output_says(run, i, lang),
+                columns=words.HULL_COLUMNS,
+                data=cached.pieces(run, i),
+                height=strip.height,
+                col_title=say(words.HULL_Y),
+                **strip.labels,
+            )
     with right:
         if run.visible(i):
             show.chart(
@@ -141,8 +166,6 @@ def one_cell():
                 cached.hull(run, i, lang),
                 key="t_hull",
                 says=cached.hull_says(run, i, lang),
-                columns=words.HULL_COLUMNS,
-                data=cached.pieces(run, i),
                 channels=run.trace.v.shape[1],
                 x_title=say(words.HULL_X),
                 y_title=say(words.HULL_Y),
@@ -150,7 +173,6 @@ def one_cell():
                 weight_title=say(words.WEIGHT),
                 labels=T <= 4,
             )
-    show.predict(*cached.prediction(key, i, j, lang), key="triad")
 
 
 one_cell()
@@ -159,11 +181,12 @@ st.subheader(say(words.ROLES), anchor=False)
 st.markdown(say(words.ROLES_LEAD))
 controls.segments("t_how", words.HOW, words.HOWS)
 moved = cached.moves(*key, state.get("t_how"), shared.seed)
-st.markdown(words.roles(moved, lang))
+show.small_table(*words.roles(moved, lang), numbers=(1, 2, 3))
+st.markdown(words.roles_say(moved, lang))
 show.checks((say(words.CHECK_VALUES), max(moved[2].raw, moved[2].weights), 0.0))
 
 st.subheader(say(words.AUDIT), anchor=False)
-st.markdown(words.audit({name: tuple(run.matrix(name).shape) for name, *_ in words.AUDIT_ROWS}, lang))
+show.small_table(*words.audit({name: tuple(run.matrix(name).shape) for name, *_ in words.AUDIT_ROWS}, lang))
 
 show.try_this("triad", words.TRY)
 show.code(*cached.CODE)
@@ -187,7 +210,7 @@ shapes, divisor, tolerance = cached.batch(
     shared.tau, shared.mask, state.get("t_n"), shared.scale,
 )  # fmt: skip
 st.markdown(say(words.BATCH_LEAD, seed=str(shared.seed), divisor=divisor))
-show.table(cached.batch_table(shapes, lang), words.BATCH_COLUMNS, key="t_batch")
+show.small_table(*cached.batch_table(shapes, lang), numbers=(3, 4))
 st.markdown(words.batch_says(shapes, lang))
 show.checks(
     (say(words.CHECK_KERNEL), shapes.difference, tolerance),

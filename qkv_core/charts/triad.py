@@ -40,7 +40,7 @@ def strips(
         "row:O",
         title=None,
         scale=alt.Scale(domain=list(range(rows)), paddingInner=0.08, paddingOuter=0),
-        axis=alt.Axis(labelExpr=base.labels_by_position(row_labels), ticks=False, domain=False, labelLimit=200),
+        axis=alt.Axis(labelExpr=base.labels_by_position(row_labels), ticks=False, domain=False, labelLimit=200, labelFlush=False),
     )
     tooltip = [alt.Tooltip("row_label:N", title=" "), alt.Tooltip("col_label:N", title=col_title or "  "), alt.Tooltip("text:N", title="=")]
     whole = alt.Chart(frame).encode(x=x, y=y, tooltip=tooltip)
@@ -77,7 +77,7 @@ def hull(
         scale=alt.Scale(domain=list(range(channels)), padding=0.5),
         axis=alt.Axis(labelExpr=base.labels_by_position(names), ticks=False, domain=False, grid=False),
     )
-    x = alt.X("x:Q", title=x_title, scale=alt.Scale(zero=False, nice=True, padding=24))
+    x = alt.X("x:Q", title=x_title, scale=alt.Scale(zero=False, nice=True, padding=24), axis=alt.Axis(tickCount=6, labelFlush=False))
     tips = [
         alt.Tooltip("token:N", title=token_title),
         alt.Tooltip("text:N", title=x_title),
@@ -103,4 +103,4 @@ def hull(
             .mark_text(dy=-19, fontSize=14, font="Source Sans, sans-serif")
             .encode(x=x, text="token:N", color=alt.value(p.v))
         )
-    return alt.layer(*layers).properties(height=max(60 * channels if labels else 30 * channels, 140))
+    return alt.layer(*layers).properties(height=(56 if labels else 30) * channels + 80)

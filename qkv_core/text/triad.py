@@ -49,12 +49,19 @@ DRAWN_SIZES = Msg(
     en="Drawn from seed {seed}: X with variance 1, the W with variance 1/C, so that q, k and v have variance 1.",
     es="Generadas con la semilla {seed}: X con varianza 1, las W con varianza 1/C, de modo que q, k y v tienen varianza 1.",
 )
+PRECISION = Msg(
+    en="Computed in float64, so that the printed digits add up.",
+    es="Calculado en float64, para que las cifras impresas cuadren.",
+)
 FIRST_COLUMNS = Msg(
-    en="dₖ = {d_k}: the first {drawn} columns of :blue[W_q], :orange[W_k], :blue[Q] and :orange[K] are drawn. Every sum uses all {d_k}.",
-    es="dₖ = {d_k}: se dibujan las primeras {drawn} columnas de :blue[W_q], :orange[W_k], :blue[Q] y :orange[K]. Toda suma usa las {d_k}.",
+    en="dₖ = {d_k}: the first {drawn} columns of :blue[$W_q$], :orange[$W_k$], :blue[$Q$] and :orange[$K$] are drawn. Every sum uses all {d_k}.",
+    es="dₖ = {d_k}: se dibujan las primeras {drawn} columnas de :blue[$W_q$], :orange[$W_k$], :blue[$Q$] y :orange[$K$]. Toda suma usa las {d_k}.",
 )
 
-EDIT = Msg(en="Edit the numbers of X, W_q, W_k and W_v", es="Editar los números de X, W_q, W_k y W_v")
+EDIT = Msg(en="Edit the numbers of $X$, :blue[$W_q$], :orange[$W_k$] and :green[$W_v$]", es="Editar los números de $X$, :blue[$W_q$], :orange[$W_k$] y :green[$W_v$]")
+W_DRAWN = Msg(
+    en="The matrices :blue[$W_q$], :orange[$W_k$] and :green[$W_v$]", es="Las matrices :blue[$W_q$], :orange[$W_k$] y :green[$W_v$]"
+)
 EDIT_LEAD = Msg(
     en="Type into a cell; everything below follows. A decimal point and a comma are both read, from −{limit:g} to {limit:g}.",
     es="Escriba en una celda; todo lo de abajo la sigue. Se leen el punto y la coma decimal, entre −{limit:g} y {limit:g}.",
@@ -106,7 +113,7 @@ CAPTIONS = {
     "V": Msg(en=":green[$V$] $= X\\,$:green[$W_v$]", es=":green[$V$] $= X\\,$:green[$W_v$]"),
     "raw": Msg(en=":violet[**raw**] $=$ :blue[$Q$] :orange[$K^{{\\top}}$]", es=":violet[**brutas**] $=$ :blue[$Q$] :orange[$K^{{\\top}}$]"),
     "scaled": Msg(
-        en=":violet[**scaled**] = raw / ({divisor:.6g} · {tau:.2f})", es=":violet[**escaladas**] = brutas / ({divisor:.6g} · {tau:.2f})"
+        en=":violet[**scaled**] = raw / ({divisor:.6g} · {tau:g})", es=":violet[**escaladas**] = brutas / ({divisor:.6g} · {tau:g})"
     ),
     "masked": Msg(en=":violet[**masked**]: {hidden}", es=":violet[**enmascaradas**]: {hidden}"),
     "weights": Msg(en=":yellow[**weights**] = softmax by rows", es=":yellow[**pesos**] = softmax por filas"),
@@ -154,8 +161,8 @@ CELL = Msg(en="One weight, term by term: {q} asks, {k} answers", es="Un peso, t�
 PRODUCT = Msg(en="product", es="producto")
 CHANNEL = Msg(en="m", es="m")
 TERMS_SAY = Msg(
-    en="The {n} products q·k of **{q}** and **{k}** add up to **{raw:.6f}**. The largest is {largest:.6f}, at m = {at}.",
-    es="Los {n} productos q·k de **{q}** y **{k}** suman **{raw:.6f}**. El mayor es {largest:.6f}, en m = {at}.",
+    en="The {n} products q·k of **{q}** and **{k}** add up to **{raw:.6f}**. The largest in size is {largest:.6f}, at m = {at}.",
+    es="Los {n} productos q·k de **{q}** y **{k}** suman **{raw:.6f}**. El mayor en tamaño es {largest:.6f}, en m = {at}.",
 )
 TERMS_LEFT = Msg(
     en="The {drawn} drawn here add up to {part:.6f}, the other {left} to {rest:.6f}; the table holds all of them.",
@@ -171,7 +178,7 @@ STEP_MASKED = Msg(en="**{q}** may not read **{k}**", es="**{q}** no puede leer *
 STEP_SHIFT = Msg(en="− largest of the row", es="− mayor de la fila")
 STEP_EXP = Msg(en="exp", es="exp")
 STEP_WEIGHT = Msg(en=":yellow[weight]", es=":yellow[peso]")
-STEP_SUM = Msg(en="sum of the row", es="suma de la fila")
+STEP_SUM = Msg(en="sum", es="suma")
 STEP_RULE = Msg(en="nothing to read: 0 by rule", es="nada que leer: 0 por convenio")
 DIVISORS = {"sqrt_dk": "√dₖ", "none": "1", "dk": "dₖ", "sqrt_dmodel": "√C"}
 SHIFT_WHY = Msg(
@@ -234,11 +241,11 @@ HULL_COLUMNS = {
 
 # the checks
 
-CHECK_KERNEL = Msg(en="output, against PyTorch’s kernel", es="salida, contra el núcleo de PyTorch")
-CHECK_SUMS = Msg(en="row sums, against 1", es="sumas de fila, contra 1")
-CHECK_CELLS = Msg(en="weights, against their own arithmetic", es="pesos, contra su propia aritmética")
-CHECK_HULL = Msg(en="output, outside the hull of V", es="salida, fuera de la envolvente de V")
-CHECK_VALUES = Msg(en="scores after V changed", es="puntuaciones tras cambiar V")
+CHECK_KERNEL = Msg(en="PyTorch’s kernel", es="núcleo de PyTorch")
+CHECK_SUMS = Msg(en="row sums of 1", es="sumas de fila 1")
+CHECK_CELLS = Msg(en="weights term by term", es="pesos término a término")
+CHECK_HULL = Msg(en="convex combination", es="combinación convexa")
+CHECK_VALUES = Msg(en="scores and weights after V changed", es="puntuaciones tras cambiar V")
 
 # prediction
 
@@ -335,13 +342,14 @@ BATCH_B = Msg(en="Sequences B", es="Secuencias B")
 BATCH_T = Msg(en="Tokens T", es="Tokens T")
 BATCH_D_V = Msg(en="Value size dᵥ", es="Tamaño de valor dᵥ")
 BATCH_NOTEBOOK = Msg(en="The notebook’s batch: 2, 8, 16, 64, 64", es="El lote del cuaderno: 2, 8, 16, 64, 64")
-BATCH_COLUMNS = {
-    "name": (Msg(en="tensor", es="tensor"), ""),
-    "axes": (Msg(en="axes", es="ejes"), ""),
-    "shape": (Msg(en="shape", es="forma"), ""),
-    "numel": (Msg(en="numbers", es="números"), ",d"),
-    "kib": (Msg(en="KiB", es="KiB"), ",.1f"),
-}
+BATCH_COLUMNS = (
+    Msg(en="tensor", es="tensor"),
+    Msg(en="axes", es="ejes"),
+    Msg(en="shape", es="forma"),
+    Msg(en="numbers", es="números"),
+    Msg(en="KiB", es="KiB"),
+)
+BATCH_NAMES = {"q": ":blue[$Q$]", "k": ":orange[$K$]", "v": ":green[$V$]"}
 BATCH_SAYS = Msg(
     en="All {rows:,d} rows of weights (B × h × T) were added up: the smallest sum is {low:.7f}, the largest {high:.7f}.",
     es="Se sumaron las {rows:,d} filas de pesos (B × h × T): la menor suma es {low:.7f}; la mayor, {high:.7f}.",
@@ -383,8 +391,8 @@ TRY = {
     "blind": (
         Msg(en="Keys that say nothing", es="Claves que no dicen nada"),
         Msg(
-            en="W_k is 0: every score is 0, every weight the same, and each output is the plain mean of V.",
-            es="W_k es 0: toda puntuación es 0, todo peso es igual y cada salida es la media simple de V.",
+            en="$W_k$ is 0: every score is 0, every weight the same, and each output is the plain mean of V.",
+            es="$W_k$ es 0: toda puntuación es 0, todo peso es igual y cada salida es la media simple de V.",
         ),
     ),
     "nothing": (
@@ -413,15 +421,12 @@ def six(value: float, lang: str) -> str:
     return number(value, ".6f", lang)
 
 
-def table(head: Sequence[str], rows: Sequence[Sequence[str]], align: str) -> str:
-    """A markdown table of our own words and numbers; align: "l" or "r" for each column."""
-    marks = {"l": ":--", "r": "--:"}
-    lines = [head, [marks[a] for a in align], *rows]
-    return "\n".join("| " + " | ".join(line) + " |" for line in lines)
+Table = tuple[list[str], list[list[str]]]
+"""The names of the columns, and the rows; cells are markdown."""
 
 
-def chain(cell: Any, q: str, k: str, d_k: int, scale: str, divisor: float, tau: float, lang: str) -> str:
-    """The steps from the products to the weight of one cell (triad.CellArithmetic), as a markdown table."""
+def chain(cell: Any, q: str, k: str, d_k: int, scale: str, divisor: float, tau: float, lang: str) -> Table:
+    """The steps from the products to the weight of one cell (triad.CellArithmetic)."""
 
     def say(msg: Msg, **values: Any) -> str:
         return msg(lang, **values)
@@ -429,7 +434,7 @@ def chain(cell: Any, q: str, k: str, d_k: int, scale: str, divisor: float, tau: 
     def s(value: float) -> str:
         return six(value, lang)
 
-    by = f"{number(divisor, '.6g', lang)} · {number(tau, '.2f', lang)}"
+    by = f"{number(divisor, '.6g', lang)} · {number(tau, 'g', lang)}"
     products = [s(x) for x in cell.terms.tolist()] if d_k <= 4 else []
     signed = " + ".join(f"({p})" if p.startswith("−") else p for p in products)
     dots = signed if products else f"Σ q[m] · k[m],  m = 1 … {d_k}"
@@ -448,11 +453,11 @@ def chain(cell: Any, q: str, k: str, d_k: int, scale: str, divisor: float, tau: 
         rows.append((say(STEP_WEIGHT), f"{s(cell.exp)} / {s(cell.denominator)}", f"**{s(cell.weight)}**"))
     else:
         rows.append((say(STEP_WEIGHT), say(STEP_RULE), f"**{s(cell.weight)}**"))
-    return table([say(STEP), say(COMPUTATION), say(RESULT)], rows, "llr")
+    return [say(STEP), say(COMPUTATION), say(RESULT)], [list(row) for row in rows]
 
 
-def whole_row(cells: Sequence[Any], j: int, tokens: Sequence[str], lang: str) -> str:
-    """Every key of one query: raw, scaled, exp and weight, and the sums that make it a softmax, as a markdown table."""
+def whole_row(cells: Sequence[Any], j: int, tokens: Sequence[str], lang: str) -> Table:
+    """Every key of one query: raw, scaled, exp and weight, and the sums that make it a softmax."""
     rows = []
     for cell in cells:
         scaled = -math.inf if cell.masked else cell.scaled
@@ -460,7 +465,7 @@ def whole_row(cells: Sequence[Any], j: int, tokens: Sequence[str], lang: str) ->
         rows.append([f"**{text}**" for text in line] if cell.j == j else line)
     total = sum(cell.weight for cell in cells)
     rows.append([STEP_SUM(lang), "", "", six(cells[0].denominator, lang), six(total, lang)])
-    return table([m(lang) for m in ROW_COLUMNS.values()], rows, "lrrrr")
+    return [m(lang) for m in ROW_COLUMNS.values()], rows
 
 
 def reads(tokens: Sequence[str], weights: Sequence[float], visible: Sequence[int], i: int, lang: str) -> str:
@@ -479,23 +484,27 @@ def reads(tokens: Sequence[str], weights: Sequence[float], visible: Sequence[int
     return READS(lang, q=q, parts=", ".join(parts))
 
 
-def roles(moved: Sequence[Any], lang: str) -> str:
-    """What moved when Q, K and V were changed one at a time (triad.Moved), as a markdown table and a sentence."""
+def roles(moved: Sequence[Any], lang: str) -> Table:
+    """What moved when Q, K and V were changed one at a time (triad.Moved)."""
     names = {"q": ":blue[Q]", "k": ":orange[K]", "v": ":green[V]"}
     rows = [[names[m.changed], *(six(x, lang) for x in (m.raw, m.weights, m.output))] for m in moved]
+    return [m(lang) for m in ROLE_COLUMNS.values()], rows
+
+
+def roles_say(moved: Sequence[Any], lang: str) -> str:
+    """The same in a sentence about V."""
     v = moved[2]
-    sentence = (ROLES_SAY if v.output else ROLES_STILL)(lang, raw=v.raw, weights=v.weights, output=v.output)
-    return table([m(lang) for m in ROLE_COLUMNS.values()], rows, "lrrr") + "\n\n" + sentence
+    return (ROLES_SAY if v.output else ROLES_STILL)(lang, raw=v.raw, weights=v.weights, output=v.output)
 
 
-def audit(shapes: dict[str, tuple[int, int]], lang: str) -> str:
-    """Every object of the lesson with its domain, the shape it has here, and what it is for, as a markdown table."""
+def audit(shapes: dict[str, tuple[int, int]], lang: str) -> Table:
+    """Every object of the lesson with its domain, the shape it has here, and what it is for."""
     rows = []
     for name, symbol, domain, purpose in AUDIT_ROWS:
         if lang == "es" and name in AUDIT_SPANISH:
             symbol = symbol.replace(name, AUDIT_SPANISH[name])
         rows.append([symbol, domain, f"{shapes[name][0]} × {shapes[name][1]}", purpose(lang)])
-    return table([m(lang) for m in AUDIT_COLUMNS.values()], rows, "llll")
+    return [m(lang) for m in AUDIT_COLUMNS.values()], rows
 
 
 def batch_says(shapes: Any, lang: str) -> str:

@@ -14,6 +14,9 @@ from qkv_core.text import Msg, frame, number
 from qkv_core.ui import state
 from qkv_core.ui.controls import presets, say
 
+FIGURE_SPACE = "\u2007"
+"""As wide as a digit."""
+
 Columns = Mapping[str, tuple[Msg, str]]
 """Column -> its name and the format of its numbers ("" for text)."""
 
@@ -121,6 +124,23 @@ def table(data: Any, columns: Columns, *, key: str, height: Any = "auto") -> Non
         for name, (title, spec) in columns.items()
     }
     st.dataframe(shown, hide_index=True, column_config=config, key=key, height=height, width="stretch")
+
+
+def small_table(head: Sequence[str], rows: Sequence[Sequence[str]], *, numbers: Sequence[int] = ()) -> None:
+    """A short table to read, all of it on the page; it scrolls in its own box where it is too wide.
+
+    Args:
+        head: the names of the columns, all different. Cells and names are our own words and numbers, as markdown.
+        numbers: which columns (from 0) hold numbers with the same decimals; they align on the decimal point.
+    """
+    import pandas as pd
+
+    columns = [list(column) for column in zip(*rows, strict=True)]
+    for c in numbers:
+        lengths = [len(text.strip("*")) for text in columns[c]]
+        columns[c] = [FIGURE_SPACE * (max(lengths) - n) + text for n, text in zip(lengths, columns[c], strict=True)]
+    shown = pd.DataFrame(dict(zip(head, columns, strict=True)))
+    st.table(shown.set_index(head[0]), width="content")
 
 
 def _plain_number(value: Any) -> Any:

@@ -24,8 +24,10 @@ GIVEN = ("X", "W_q", "W_k", "W_v", "Q", "K", "V")
 STEPS = ("raw", "scaled", "masked", "weights", "sums", "output")
 """The matrices in the order of the lesson; `sums` are the row sums of the weights."""
 
-DRAWN = 16
-"""Columns of a matrix that are drawn; beyond, its numbers could not be read."""
+W = ("W_q", "W_k", "W_v")
+
+DRAWN, FIRST = 16, 8
+"""A matrix of up to DRAWN columns is drawn whole, of a wider one only the FIRST; of a sum's terms, up to DRAWN."""
 
 CODE = (attention_trace, stable_softmax, triad.project, triad.cell_arithmetic, triad.convex_check)
 """The functions that computed what the page shows."""
@@ -68,7 +70,7 @@ class Lesson:
         """A matrix of the lesson by the name of its panel."""
         if name == "sums":
             return self.trace.weights.sum(-1, keepdim=True)
-        return getattr(self.given, name) if name in ("X", "W_q", "W_k", "W_v") else getattr(self.trace, name.lower())
+        return getattr(self.given, name) if name == "X" or name in W else getattr(self.trace, name.lower())
 
     def visible(self, i: int) -> list[int]:
         """The keys that query i may read."""
@@ -133,11 +135,12 @@ def batch(
 
 @dataclass(frozen=True, eq=False)
 class Panel:
-    """A matrix ready to be drawn: its cells, the labels of `charts.base.matrix`, and its width in pixels."""
+    """A matrix ready to be drawn: its cells, the labels of its chart, and its size on the page in pixels, axes included."""
 
     frame: pd.DataFrame
     labels: dict[str, Any]
     width: int
+    height: int
     shape: tuple[int, int]
 
 
@@ -151,19 +154,19 @@ def panels(
 
 
 _SYMBOLS = {"X": "x", "W_q": "q", "Q": "q", "W_k": "k", "K": "k", "W_v": "v", "V": "v", "sums": "x"}
-_SAME_COLOURS = (("X",), ("W_q", "W_k", "W_v"), ("Q", "K"), ("V", "output"), ("raw", "scaled", "masked"), ("weights", "sums"))
+_SAME_COLOURS = (("X",), ("W_q", "W_k", "W_v"), ("Q", "K"), ("V", "output"), ("raw", "scaled", "masked"), ("weights",))
 """Matrices that are compared share one scale of colours."""
 
 
 def _panel(run: Lesson, name: str, i: int, j: int, lang: str) -> Panel:
     x = run.matrix(name)
     rows, cols = x.shape
-    drawn = x[:, :DRAWN]
+    drawn = _drawn(x)
     shown = drawn.shape[1]
-    compact = name in GIVEN
-    cell = (42 if compact else 62) if shown <= 4 else (42 if compact else 50) if shown <= 8 else 42
-    by_token = name not in ("W_q", "W_k", "W_v")
+    by_token = name not in W
     keys = name in ("raw", "scaled", "masked", "weights")
+    compact = name in GIVEN
+    cell = 40 if compact or shown > 8 else 58 if keys and shown <= 4 else 54 if shown <= 4 else 48
     row_labels = run.given.tokens if by_token else tuple(str(r + 1) for r in range(rows))
     col_labels = run.given.tokens if keys else ("Σ",) if name == "sums" else tuple(str(c + 1) for c in range(shown))
     outlined = {
@@ -174,7 +177,9 @@ def _panel(run: Lesson, name: str, i: int, j: int, lang: str) -> Panel:
         "sums": [(i, 0)],
         **dict.fromkeys(("raw", "scaled", "masked", "weights"), [(i, j)]),
     }.get(name, [])
-    texts = cell_texts(drawn, lang, chars=5 if cell < 50 else 6 if cell < 60 else 7)
+    texts = cell_texts(drawn, lang, chars=5 if cell < 54 else 6)
+    if name == "sums":
+        texts = [[number(value, ".6f", lang) for value in row] for row in drawn.tolist()]
     if name == "weights":
         hidden = run.trace.masked == -math.inf
         texts = [["0" if hidden[r, c] else text for c, text in enumerate(row)] for r, row in enumerate(texts)]
@@ -194,10 +199,17 @@ def _panel(run: Lesson, name: str, i: int, j: int, lang: str) -> Panel:
         row_axis=by_token,
     )
     room = (12 + 9 * max(map(len, row_labels)) if by_token else 4) + (24 if keys else 0)
-    return Panel(frame, labels, max(room + cell * shown, 110 if name == "sums" else 0), (rows, cols))
+    width = max(room + cell * shown, 110 if name == "sums" else 0)
+    return Panel(frame, labels, width, labels["row_height"] * rows + 30 + (24 if keys else 0), (rows, cols))
+
+
+def _drawn(x: Tensor) -> Tensor:
+    return x if x.shape[1] <= DRAWN else x[:, :FIRST]
 
 
 def _limit(run: Lesson, name: str) -> float:
+    if name == "sums":
+        return 10.0  # pale: a sum is told by its number, and is no weight
     group = next(g for g in _SAME_COLOURS if name in g)
     return base.nice_limit(max(_peak(run.matrix(other)) for other in group))
 
@@ -210,7 +222,7 @@ def _peak(x: Tensor) -> float:
 def cell_texts(x: Tensor, lang: str, chars: int, most: int = 6) -> list[list[str]]:
     """The entries as they are written in cells of `chars` signs: all with the same decimals, as few as say them exactly."""
     peak, negative = _peak(x), bool((x < 0).any())
-    room = chars - len(str(int(peak))) - (1 if negative and peak >= 10 else 0) - 1
+    room = chars - len(str(int(peak))) - negative - 1
     exact = next((d for d in range(most) if torch.allclose(x.nan_to_num(0, 0, 0), _rounded(x, d), rtol=0, atol=1e-7 * max(1.0, peak))), most)
     spec = ".1e" if room < -1 else f".{min(exact, max(room, 0))}f"
     return [[_text(value, spec, lang) for value in row] for row in x.tolist()]
@@ -224,15 +236,16 @@ def _text(value: float, spec: str, lang: str) -> str:
     if value == -math.inf:
         return "\u2212∞"
     text = re.sub(r"e([+-])0?(\d)", lambda m: "e" + m[1].strip("+") + m[2], f"{value:{spec}}") if spec.endswith("e") else None
-    return number(value, spec, lang) if text is None else text.replace(".", "," if lang == "es" else ".")
+    text = number(value, spec, lang) if text is None else text.replace(".", "," if lang == "es" else ".")
+    return text if any(digit in text for digit in "123456789") else text.lstrip("\u2212")  # not -0.00
 
 
 def long_table(run: Lesson, names: tuple[str, ...], lang: str) -> pd.DataFrame:
     """Every drawn entry of the matrices `names`: matrix, row, column, value; a hidden score has none."""
     rows = []
     for name in names:
-        x = run.matrix(name)[:, :DRAWN]
-        labels = run.given.tokens if name not in ("W_q", "W_k", "W_v") else tuple(str(r + 1) for r in range(len(x)))
+        x = _drawn(run.matrix(name))
+        labels = run.given.tokens if name not in W else tuple(str(r + 1) for r in range(len(x)))
         heads = run.given.tokens if name in ("raw", "scaled", "masked", "weights") else range(1, x.shape[1] + 1)
         title = words.PANEL_NAMES[name](lang)
         rows += [
@@ -265,8 +278,8 @@ def terms(run: Lesson, i: int, j: int) -> pd.DataFrame:
     )
 
 
-def strip_of_terms(run: Lesson, i: int, j: int, lang: str) -> tuple[pd.DataFrame, dict[str, Any], int]:
-    """q_i, k_j and their products as three rows of cells, with the labels of `charts.triad.strips` and its width."""
+def strip_of_terms(run: Lesson, i: int, j: int, lang: str) -> Panel:
+    """q_i, k_j and their products as three rows of cells, for `charts.triad.strips`."""
     table = terms(run, i, j).head(DRAWN)
     values = torch.tensor([table[name].tolist() for name in ("q", "k", "product")], dtype=torch.float64)
     tokens = run.given.tokens
@@ -274,10 +287,10 @@ def strip_of_terms(run: Lesson, i: int, j: int, lang: str) -> tuple[pd.DataFrame
     return _strips(values, ("q", "k", "scores"), row_labels, tuple(map(str, table["m"])), lang)
 
 
-def strip_of_output(run: Lesson, i: int, lang: str) -> tuple[pd.DataFrame, dict[str, Any], int]:
+def strip_of_output(run: Lesson, i: int, lang: str) -> Panel:
     """What each key adds to output i, weight x value, and their sum, as rows of cells."""
-    pieces = triad.output_terms(run.trace, i).double()
-    values = torch.cat((pieces, run.trace.output[i : i + 1].double()))
+    pieces = triad.output_terms(run.trace, i) + 0.0  # + 0.0: a hidden key adds 0, not -0
+    values = torch.cat((pieces, run.trace.output[i : i + 1]))
     weights = run.trace.weights[i].tolist()
     row_labels = (
         *(f"{number(w, '.4f', lang)} × v {t}" for w, t in zip(weights, run.given.tokens, strict=True)),
@@ -287,7 +300,9 @@ def strip_of_output(run: Lesson, i: int, lang: str) -> tuple[pd.DataFrame, dict[
     return _strips(values, ("v",) * run.T + ("output",), row_labels, columns, lang)
 
 
-def _strips(values: Tensor, symbols: tuple[str, ...], row_labels: tuple[str, ...], col_labels: tuple[str, ...], lang: str):
+def _strips(
+    values: Tensor, symbols: tuple[str, ...], row_labels: tuple[str, ...], col_labels: tuple[str, ...], lang: str
+) -> Panel:
     cols = len(col_labels)
     cell = 92 if cols <= 4 else 68 if cols <= 8 else 46
     texts = [cell_texts(row[None], lang, chars=9 if cols <= 4 else 7 if cols <= 8 else 5)[0] for row in values]
@@ -297,7 +312,8 @@ def _strips(values: Tensor, symbols: tuple[str, ...], row_labels: tuple[str, ...
     limits = tuple(base.nice_limit(max(_peak(row) for row, s in zip(values, symbols, strict=True) if s == symbol)) for symbol in symbols)
     frame = base.cells(values.tolist(), texts, row_labels, col_labels)
     labels = dict(symbols=symbols, limits=limits, row_labels=row_labels, col_labels=col_labels, cell=cell)
-    return frame, labels, 24 + 8 * max(map(len, row_labels)) + cell * cols
+    width = 24 + 8 * max(map(len, row_labels)) + cell * cols
+    return Panel(frame, labels, width, 38 * len(row_labels) + 68, tuple(values.shape))
 
 
 def hull(run: Lesson, i: int, lang: str) -> pd.DataFrame:
@@ -382,7 +398,7 @@ def panel_says(run: Lesson, name: str, lang: str) -> str:
         rows=rows,
         cols=cols,
         largest=x.max().item(),
-        row=tokens[row] if name not in ("W_q", "W_k", "W_v") else str(row + 1),
+        row=tokens[row] if name not in W else str(row + 1),
         col=tokens[col] if name in ("raw", "scaled", "masked", "weights") else str(col + 1),
     )
 
@@ -422,7 +438,7 @@ def hull_says(run: Lesson, i: int, lang: str) -> str:
 
 def pieces(run: Lesson, i: int) -> pd.DataFrame:
     """For each column of the output and each key: the value, its weight, and their product."""
-    share = triad.output_terms(run.trace, i)
+    share = triad.output_terms(run.trace, i) + 0.0
     return pd.DataFrame(
         [
             {"channel": c + 1, "token": run.given.tokens[j], "x": run.trace.v[j, c].item(),
@@ -449,20 +465,19 @@ def prediction(key: tuple, i: int, j: int, lang: str) -> tuple[str, list[str], i
     return words.ASK_VALUES(lang, q=tokens[i], k=tokens[j]), [m(lang) for m in words.ANSWERS_VALUES], right, because
 
 
-def batch_table(shapes: BatchShapes, lang: str) -> pd.DataFrame:
+def batch_table(shapes: BatchShapes, lang: str) -> words.Table:
     """Every tensor of the batch: name, axes, shape, how many numbers, and its memory in KiB."""
-    return pd.DataFrame(
+    rows = [
         [
-            {
-                "name": words.PANEL_NAMES[t.name.upper() if t.name in "qkv" else t.name](lang),
-                "axes": f"({', '.join(t.axes)})",
-                "shape": f"({', '.join(map(str, t.shape))})",
-                "numel": t.numel,
-                "kib": t.bytes / 1024,
-            }
-            for t in shapes.tensors
+            words.BATCH_NAMES.get(t.name) or words.PANEL_NAMES[t.name](lang),
+            f"({', '.join(f'${axis}$' for axis in t.axes)})",
+            f"({', '.join(map(str, t.shape))})",
+            number(t.numel, ",d", lang),
+            number(t.bytes / 1024, ",.1f", lang),
         ]
-    )
+        for t in shapes.tensors
+    ]
+    return [m(lang) for m in words.BATCH_COLUMNS], rows
 
 
 def worst_sum(shapes: BatchShapes) -> float:
