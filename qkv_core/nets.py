@@ -141,15 +141,19 @@ def forward(net: Net, theta: Tensor, factor: Tensor, x: Tensor, mask: Tensor | N
     """
     W, T = net.unpack(theta), net.T
     R, B = len(theta), x.shape[1] // T
-    if net.task is not None:
-        x = x @ W["W_in"]
-    weights = []
+    hot, weights = x, []
     for layer in range(net.layers):
         T_q = net.answers if layer == net.layers - 1 and not every_row else T
-        mixed, a = _attend(net, W[f"W_qkv_{layer + 1}"], factor, x, mask, T_q)
-        weights.append(a)
+        W_qkv = W[f"W_qkv_{layer + 1}"]
         if net.task is None:
-            return mixed, weights
+            mixed, a = _attend(net, W_qkv, factor, x, mask, T_q)
+            return mixed, [a]
+        if layer == 0:      # hot (W_in W_qkv) is (hot W_in) W_qkv in half the time: hot is narrow and asks no gradient
+            x, read, W_qkv = hot @ W["W_in"], hot, W["W_in"] @ W_qkv
+        else:
+            read = x
+        mixed, a = _attend(net, W_qkv, factor, read, mask, T_q)
+        weights.append(a)
         x = (x.view(R, B, T, -1)[:, :, -T_q:] + mixed).flatten(1, 2)                     # (R, B * T_q, C)
     last = x.view(R, B, T_q, -1)[:, :, -net.answers:].flatten(1, 2)
     return (last @ W["W_out"]).view(R, B, net.answers, -1), weights
@@ -157,14 +161,10 @@ def forward(net: Net, theta: Tensor, factor: Tensor, x: Tensor, mask: Tensor | N
 
 def _attend(net: Net, W: Tensor, factor: Tensor, x: Tensor, mask: Tensor | None, T_q: int) -> tuple[Tensor, Tensor]:
     R, B, T, h = len(W), x.shape[1] // net.T, net.T, net.heads
-    d_q, d_k, d_v = net.columns
+    W_q, W_k, W_v = W.split(net.columns, -1)
+    asked = x if T_q == T else x.view(R, B, T, -1)[:, :, -T_q:].flatten(1, 2)
     # Each run has a factor of its own, so it multiplies W_q: (factor W_q) x . k = factor (q . k).
-    W = torch.cat((W[..., :d_q] * factor, W[..., d_q:]), -1)
-    if T_q == T:
-        q, k, v = (x @ W).split((d_q, d_k, d_v), -1)
-    else:
-        q = x.view(R, B, T, -1)[:, :, -T_q:].flatten(1, 2) @ W[..., :d_q]
-        k, v = (x @ W[..., d_q:]).split((d_k, d_v), -1)
+    q, k, v = asked @ (factor * W_q), x @ W_k, x @ W_v
     q, k, v = (part.view(R, B, -1, h, part.shape[-1] // h).transpose(2, 3) for part in (q, k, v))
     mask = None if mask is None else mask[-T_q:]
     if q.is_cuda:           # it asks the GPU nothing on the way, which a CUDA graph forbids

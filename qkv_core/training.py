@@ -134,7 +134,7 @@ class Config:
         known = {"task": TASK_KEYS, "mask": MASKS, "start": ("random", "lesson"), "dtype": ("float32", "float64"),
                  "optimizer": OPTIMIZERS}
         made = None if self.task == CAT_SAT or self.task not in TASKS else task(self.task)
-        filled = {"layers": self.layers or (made.layers if made else 1), "lr": self.lr or (made.lr if made else 0.3),
+        filled = {"layers": self.layers or (made.layers if made else 1), "lr": self.lr or (made.lr if made else 0.7),
                   "optimizer": self.optimizer or ("adam" if made else "sgd"), "arms": tuple(self.arms),
                   "seeds": tuple(range(self.seeds) if isinstance(self.seeds, int) else self.seeds)}
         for name, value in filled.items():
