@@ -40,6 +40,14 @@ def test_a_cold_link_restores_the_shared_settings_and_the_link_decides_the_langu
     assert dict(at.query_params) == link
 
 
+def test_a_full_link_stays_as_it_came_until_something_changes() -> None:
+    full = settings.format({**settings.defaults(), "d_k": 16}, "variance", full=True)
+    at = open_page("variance", **full)
+    assert dict(at.query_params) == full
+    at.select_slider(key="d_k").set_value(32).run()
+    assert dict(at.query_params) == {"d_k": "32"}
+
+
 def test_settings_hold_over_all_pages_and_back() -> None:
     at = open_page("variance")
     at.select_slider(key="d_k").set_value(32).run()

@@ -189,7 +189,7 @@ def _predict(question: str, answers: tuple[str, ...], right: int, because: str, 
     if st.session_state.get(memory, (None,))[0] != asked:
         st.session_state[memory] = (asked, None)
     guess = st.radio(question, range(len(answers)), index=None, format_func=lambda i: answers[i], key=f"{memory}_guess")
-    if st.button(say(frame.REVEAL), key=f"{memory}_go", type="primary"):
+    if st.button(say(frame.REVEAL), key=f"{memory}_go"):
         st.session_state[memory] = (asked, -1 if guess is None else guess)
     told = st.session_state[memory][1]
     if told == -1:

@@ -28,7 +28,7 @@ PAGES = "_pages"
 def begin(page: str) -> None:
     """Settles what the settings are for this run of `page`. Call before any control is drawn."""
     session = st.session_state
-    raw = {key: st.query_params.get_all(key) for key in st.query_params}
+    raw = _address()
     fresh = VALUES not in session
     if fresh:
         session[OWN_LANG] = _browser_language()
@@ -113,11 +113,13 @@ def parameters(page: str, full: bool = False, **changes: Any) -> dict[str, str]:
 
 
 def write_address() -> None:
-    """Makes the address say what is on the screen. Writes nothing when it already does."""
-    wanted = parameters(page())
-    if {key: st.query_params.get_all(key) for key in st.query_params} != {k: [v] for k, v in wanted.items()}:
+    """Makes the address say what is on the screen. Writes nothing when it already does, in whatever spelling: a shared
+    link with every value stays as it came, and Back from it leads where the viewer was."""
+    wanted = {key: [token] for key, token in parameters(page()).items()}
+    address = _address()
+    if address != wanted and not _says_the_screen(address):
         st.query_params.from_dict(wanted)
-        st.session_state[SEEN] = {k: [v] for k, v in wanted.items()}
+        st.session_state[SEEN] = wanted
 
 
 def remember_pages(pages: dict[str, Any]) -> None:
@@ -126,8 +128,11 @@ def remember_pages(pages: dict[str, Any]) -> None:
 
 
 def page_link(name: str, label: str, icon: str | None = None, help: str | None = None, **changes: Any) -> None:
-    """A real link to a page with the settings on screen, or with `changes` to them."""
-    params = parameters(name, **changes)
+    """A real link to a page with the settings on screen, or with `changes` to them.
+
+    Where everything is at its default the link still carries the version, which tells it from the bare address of a page.
+    """
+    params = parameters(name, **changes) or {"v": settings.VERSION}
     st.page_link(st.session_state[PAGES][name], label=label, icon=icon, help=help, query_params=params)
 
 
@@ -141,6 +146,17 @@ def fragment(function: Callable[..., None]) -> Callable[..., None]:
     body.__qualname__ = function.__qualname__
     body.__module__ = function.__module__
     return st.fragment(body)
+
+
+def _address() -> dict[str, list[str]]:
+    return {key: st.query_params.get_all(key) for key in st.query_params}
+
+
+def _says_the_screen(address: dict[str, list[str]]) -> bool:
+    """Would opening this address give the settings on screen?"""
+    values, problems = settings.parse(address, page())
+    opened = {**settings.defaults(), "lang": st.session_state[OWN_LANG], **values}
+    return not problems and all(opened[key] == get(key) for key in settings.known(page()))
 
 
 def _browser_language() -> str:
