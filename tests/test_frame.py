@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import threading
-
 import pytest
 from streamlit.testing.v1 import AppTest
 
@@ -146,20 +144,6 @@ def test_viewers_do_not_see_each_other() -> None:
     a.select_slider(key="d_k").set_value(16).run()
     b.run()
     assert setting(b, "d_k") == 64
-
-
-def test_two_viewers_at_the_same_time_both_get_their_page() -> None:
-    results: dict[str, int] = {}
-
-    def visit(name: str, d_k: str) -> None:
-        results[name] = setting(open_page("saturation", d_k=d_k), "d_k")
-
-    threads = [threading.Thread(target=visit, args=(str(d), str(d))) for d in (4, 256)]
-    for t in threads:
-        t.start()
-    for t in threads:
-        t.join()
-    assert results == {"4": 4, "256": 256}
 
 
 def test_above_the_limit_a_newcomer_is_asked_to_wait(monkeypatch: pytest.MonkeyPatch) -> None:

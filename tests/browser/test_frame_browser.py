@@ -115,6 +115,26 @@ def test_a_held_key_loses_no_step(chromium: Any, server: Server) -> None:
         assert v.shown("tau") == "2.00"
 
 
+def test_two_viewers_at_the_same_time_keep_their_own_settings(chromium: Any, server: Server) -> None:
+    with visitor(chromium, server.url) as a, visitor(chromium, server.url, locale="es-ES") as b:
+        a.open("/saturation?d_k=4")
+        b.open("/saturation?d_k=512")
+        a.slider("d_k").press("ArrowRight")
+        b.slider("d_k").press("ArrowLeft")
+        a.settled()
+        b.settled()
+        assert (a.parameter("d_k"), b.parameter("d_k")) == ("8", "256")
+        assert frame.SOURCE("en") in a.words() and frame.SOURCE("es") in b.words()
+
+
+def test_back_from_a_shared_link_leads_out_and_not_in_a_circle(chromium: Any, server: Server) -> None:
+    with visitor(chromium, server.url) as v:
+        v.open("/variance?d_k=8")
+        v.open("/saturation?v=1&d_k=16&heads=8&tau=1.00&mask=none&scale=sqrt_dk&seed=42&lang=en&device=auto")
+        v.page.go_back()
+        v.page.wait_for_url("**/variance?d_k=8")
+
+
 def test_bad_links_get_a_working_page_and_load_nothing_from_outside(chromium: Any, server: Server) -> None:
     bad = "%3Cimg%20src%3Dx%20onerror%3Dalert(1)%3E%20!%5Bx%5D(http%3A%2F%2Fexample.invalid%2Ft.png)"
     with visitor(chromium, server.url) as v:
