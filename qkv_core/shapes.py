@@ -154,6 +154,7 @@ class FollowStep:
 class MemoryWindow:
     """A part of a tensor's flat memory, written in lines.
 
+    start : position of the tensor's first element
     line_length : numbers a line holds: the largest stride inside one sequence, so that the axis with that stride runs
         straight down
     total_lines : lines the whole memory fills
@@ -164,6 +165,7 @@ class MemoryWindow:
         that the tensor does not reach
     """
 
+    start: int
     line_length: int
     total_lines: int
     first_line: int
@@ -454,7 +456,7 @@ def memory_window(
         for place in range(first_place, first_place + places)
     )
     cells = tuple((position, part(position)) for position in window if position < storage)
-    return MemoryWindow(length, total, first_line, lines, first_place, places, cells)
+    return MemoryWindow(start, length, total, first_line, lines, first_place, places, cells)
 
 
 def walkthrough_numbers(B: int, T: int, C: int, H: int) -> dict[str, int | float]:

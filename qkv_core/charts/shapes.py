@@ -13,7 +13,7 @@ from qkv_core.charts.base import LABEL_SIZE, TITLE_SIZE, Look
 from qkv_core.charts.palette import DARK, LIGHT, mix
 
 ROW_HEIGHT = 44
-HALF = 0.31
+HALF = 0.3
 """Half the height of a block; the gap to the next row shows where its axis goes."""
 SLOTS = 4
 MEMORY_X, MEMORY_X2 = 4.22, 4.46
@@ -25,6 +25,7 @@ AXES = {
 }
 """The colour of each axis, on a light and on a dark page. Every block also carries its letter."""
 BLOCK_STRENGTH = 0.3
+ORIGIN_STRENGTH = 0.5
 
 FIT = alt.AutoSizeParams(type="fit-x", contains="padding")
 """Fills the width; the height is that of the rows, and axis and legend come on top of it."""
@@ -66,12 +67,12 @@ def path_frame(
         before, after = _letters(steps[row].axes), _letters(steps[row + 1].axes)
         for i, j in flow:
             if j is None:
-                mark("link", row, x=i + 0.3, x2=i + 0.3, y=row + HALF, y2=row + 0.42, axis=before[i])
-                mark("note", row, x=i + 0.16, y=row + 0.5, axis="sum", text="Σ")
+                mark("link", row, x=i + 0.28, x2=i + 0.28, y=row + HALF, y2=row + 0.6, axis=before[i])
+                mark("note", row, x=i + 0.16, y=row + 0.49, axis="sum", text="Σ")
             elif i is None:
                 symbol = {"scores": "k", "heads": "v"}[steps[row + 1].key]
-                mark("link", row, x=j + 0.7, x2=j + 0.7, y=row + 0.55, y2=row + 1 - HALF, axis=after[j])
-                mark("note", row, x=j + 0.56, y=row + 0.5, axis=symbol, text=symbol)
+                mark("link", row, x=j + 0.72, x2=j + 0.72, y=row + 0.4, y2=row + 1 - HALF, axis=after[j])
+                mark("note", row, x=j + 0.84, y=row + 0.49, axis=symbol, text=symbol)
             else:
                 axis = after[j] if before[i] == "C" else before[i]
                 mark("link", row, x=i + 0.5, x2=j + 0.5, y=row + HALF, y2=row + 1 - HALF, axis=axis)
@@ -205,7 +206,7 @@ def origin(
         tokens: how many tokens the colours span; heads: rows on the screen.
     """
     p, ink = look.palette, AXES[look.dark]["T"]
-    shades = [mix(p.background, ink, 0.08), mix(p.background, ink, 0.55)]
+    shades = [mix(p.background, ink, 0.08), mix(p.background, ink, ORIGIN_STRENGTH)]
     base = alt.Chart(frame).encode(
         x=alt.X(
             "place:O", title=col_title, scale=alt.Scale(paddingInner=0.06, paddingOuter=0),

@@ -1,6 +1,10 @@
 """The words of the shapes page."""
 
-from qkv_core.text import Msg
+from __future__ import annotations
+
+from typing import Any
+
+from qkv_core.text import Msg, number
 
 QUESTION = Msg(en="Where does each axis go?", es="¿Adónde va cada eje?")
 SOURCE = Msg(
@@ -23,6 +27,15 @@ LEAD_ONE_HEAD = Msg(
 LEAD_BAD = Msg(
     en="{C} channels cannot be dealt out to {H} heads. The path stops where the heads should be split.",
     es="{C} canales no se pueden repartir entre {H} cabezas. El recorrido se detiene donde habría que separarlas.",
+)
+
+NOT_REACHED = Msg(
+    en="This step needs heads of equal width, and there are none.",
+    es="Este paso necesita cabezas de igual ancho, y no las hay.",
+)
+WRITTEN_OUT = Msg(
+    en="Writing the width out, C // H = {D}, does not help:",
+    es="Escribir el ancho, C // H = {D}, no sirve de nada:",
 )
 
 SIZES = {
@@ -67,20 +80,22 @@ STEP_HELP = Msg(
     es="Mueva el control, use las flechas del teclado o pulse una fila de la figura.",
 )
 PATH_SAYS = Msg(
-    en="{n} steps, each one executed: {free} only read the same memory in another way, {computed} compute new numbers, "
-    "and {copied} only copies. Tₖ are the tokens again, as keys. The bar at the right runs on while the memory "
-    "stays the same; it is hollow where the tensor is not contiguous.",
-    es="{n} pasos, todos ejecutados: {free} solo leen la misma memoria de otro modo, {computed} calculan números nuevos "
-    "y {copied} solo copia. Tₖ son otra vez los tokens, ahora como claves. La barra de la derecha continúa mientras la "
-    "memoria es la misma; está hueca donde el tensor no es contiguo.",
+    en="{n} steps, each one executed: {free} only read the same memory in another way, {computed} make new numbers, "
+    "and {copied} only copies.",
+    es="{n} pasos, todos ejecutados: {free} solo leen la misma memoria de otro modo, {computed} producen números nuevos "
+    "y {copied} solo copia.",
 )
 PATH_SAYS_FREE = Msg(
-    en="{n} steps, each one executed: {free} only read the same memory in another way, {computed} compute new numbers, "
-    "and none has to copy. Tₖ are the tokens again, as keys. The bar at the right runs on while the memory stays the "
-    "same; it is hollow where the tensor is not contiguous.",
-    es="{n} pasos, todos ejecutados: {free} solo leen la misma memoria de otro modo, {computed} calculan números nuevos "
-    "y ninguno tiene que copiar. Tₖ son otra vez los tokens, ahora como claves. La barra de la derecha continúa mientras "
-    "la memoria es la misma; está hueca donde el tensor no es contiguo.",
+    en="{n} steps, each one executed: {free} only read the same memory in another way, {computed} make new numbers, "
+    "and none has to copy.",
+    es="{n} pasos, todos ejecutados: {free} solo leen la misma memoria de otro modo, {computed} producen números nuevos "
+    "y ninguno tiene que copiar.",
+)
+PATH_LEGEND = Msg(
+    en="Σ marks an axis that is summed away; Tₖ are the tokens again, as keys. The bar at the right runs on while the "
+    "memory stays the same; it is hollow where the tensor is not contiguous.",
+    es="Σ marca un eje que desaparece en una suma; Tₖ son otra vez los tokens, ahora como claves. La barra de la derecha "
+    "continúa mientras la memoria es la misma; está hueca donde el tensor no es contiguo.",
 )
 PATH_SAYS_BAD = Msg(
     en="The first {n} steps do not depend on H and are executed. The split into {H} heads of equal width fails, "
@@ -88,7 +103,7 @@ PATH_SAYS_BAD = Msg(
     es="Los primeros {n} pasos no dependen de H y se ejecutan. La separación en {H} cabezas de igual ancho falla, "
     "así que nada de lo que sigue existe.",
 )
-STOP = Msg(en="✗  {C} ≠ {H} × D", es="✗  {C} ≠ {H} × D")
+STOP = Msg(en="✗ {C} ≠ {H} × D", es="✗ {C} ≠ {H} × D")
 PATH_COLUMNS = {
     "n": (Msg(en="step", es="paso"), "d"),
     "tensor": (Msg(en="tensor", es="tensor"), ""),
@@ -218,6 +233,7 @@ NOTES = {
 
 BEFORE = Msg(en="before: `{tensor}`", es="antes: `{tensor}`")
 NOW = Msg(en="now: `{tensor}`", es="ahora: `{tensor}`")
+AXES = Msg(en="axes", es="ejes")
 PROPERTIES = {
     "shape": Msg(en="shape", es="forma"),
     "stride": Msg(en="stride", es="stride"),
@@ -227,9 +243,11 @@ PROPERTIES = {
     "order": Msg(en="reading order", es="orden de lectura"),
     "storage": Msg(en="memory", es="memoria"),
 }
+COMPARED = ("values", "order")
+"""The properties that can only be told by comparing two tensors."""
 YES = Msg(en="yes", es="sí")
 NO = Msg(en="no", es="no")
-COUNT = Msg(en="{n:,d} = {bytes:,d} bytes", es="{n:,d} = {bytes:,d} bytes")
+BYTES = Msg(en="bytes", es="bytes")
 STORAGE = Msg(en="{bytes:,d} bytes", es="{bytes:,d} bytes")
 FOUND = {
     ("values", True): Msg(en="all from before", es="todos los de antes"),
@@ -461,9 +479,6 @@ AUDIT_LEAD = Msg(
     es="**{total:,d}** parámetros: {qkv:,d} forman q, k y v, {out:,d} mezclan las cabezas. El número de cabezas no "
     "interviene.",
 )
-AUDIT_HEAD = Msg(
-    en="object | space | here | what it is for | parameters", es="objeto | espacio | aquí | para qué sirve | parámetros"
-)
 AUDIT_COLUMNS = {
     "symbol": (Msg(en="object", es="objeto"), ""),
     "space": (Msg(en="space", es="espacio"), ""),
@@ -473,6 +488,16 @@ AUDIT_COLUMNS = {
     "bytes": (Msg(en="bytes", es="bytes"), ",d"),
     "parameters": (Msg(en="parameters", es="parámetros"), ",d"),
 }
+SYMBOLS = {
+    "W_qkv": "$W_{qkv}$",
+    "Q": ":blue[Q]",
+    "K": ":orange[K]",
+    "V": ":green[V]",
+    "scores": ":violet[scores]",
+    "weights": ":yellow[weights]",
+    "W_o": "$W_o$",
+}
+"""The objects in their colours; the names are those of the code."""
 PURPOSES = {
     "input": Msg(en="the tokens come in", es="entran los tokens"),
     "project": Msg(en="makes q, k and v of each token", es="forma q, k y v de cada token"),
@@ -562,3 +587,99 @@ PROGRAM_LEAD = Msg(
     es="Solo necesita torch. Imprime la forma, el stride y si es contiguo cada tensor: los números de arriba.",
 )
 PROGRAM_SAVE = Msg(en="Download as .py", es="Descargar como .py")
+
+
+def properties(step: Any, before: Any, lang: str) -> tuple[list[str], list[list[str]]]:
+    """(head, rows) of a table: the properties of a step beside those of the one before, and which changed."""
+    both = (before, step) if before else (step,)
+
+    def mark(kept: bool) -> list[str]:
+        return [(KEPT if kept else CHANGED)(lang)] if before else []
+
+    head = ["", *([BEFORE(lang, tensor=before.tensor)] if before else []), NOW(lang, tensor=step.tensor)]
+    axes = [f"({', '.join(shown.axes)})" for shown in both]
+    rows = [[AXES(lang), *axes, *mark(axes[0] == axes[-1])]]
+    for name, title in PROPERTIES.items():
+        kept = name in step.preserved
+        if name == "values":
+            rows.append([BYTES(lang), *(number(shown.bytes, ",d", lang) for shown in both), *rows[-1][3:]])
+        if name in COMPARED:
+            rows += [[title(lang), "", FOUND[name, kept](lang), *mark(kept)]] if before else []
+        else:
+            rows.append([title(lang), *(_property(name, shown, lang) for shown in both), *mark(kept)])
+    return [*head, *([" "] if before else [])], [[_unbroken(cell) for cell in row] for row in rows]
+
+
+def _property(name: str, step: Any, lang: str) -> str:
+    match name:
+        case "contiguity":
+            return (YES if step.contiguous else NO)(lang)
+        case "numel":
+            return number(step.numel, ",d", lang)
+        case "storage":
+            return STORAGE(lang, bytes=step.storage_bytes)
+    return str(getattr(step, name))
+
+
+def where(here: Any, name: str, lang: str) -> str:
+    """Where the followed number is at one step, or its token's cell once it is no number of its own."""
+    own = {"source": HERE_SOURCE, "element": HERE, "waiting": HERE_WAITING}
+    msg = own.get(here.role, HERE_TOKEN)
+    return msg(lang, name=f"`{name}`", here=f"`{place(here)}`", offset=here.offset, value=here.value)
+
+
+def place(here: Any) -> str:
+    """An index as code, e.g. q_heads[1, 1, 2, 3]."""
+    return f"{here.tensor}[{', '.join(map(str, here.index))}]"
+
+
+def address(here: Any, stride: tuple[int, ...], start: int, lang: str) -> str:
+    """The sum that leads to the followed number: start + index x stride for each axis."""
+    terms = " + ".join(f"{i}×{jump}" for i, jump in zip(here.index, stride))
+    return ADDRESS_CODE(lang, start=start, terms=terms, offset=here.offset, byte=here.byte_offset)
+
+
+def parts(step: Any, here: Any, lang: str) -> tuple[tuple[str, str], ...]:
+    """(code, words) of the parts of the memory picture."""
+    axes = {"row": step.axes[-1], "column": step.axes[-2]}
+    return tuple((code, msg(lang, axis=axes.get(code, ""), tensor=here.tensor)) for code, msg in PARTS.items())
+
+
+def wrong_says(found: Any, lang: str) -> str:
+    """What the wrong order does with these sizes, with the first number that is out of place."""
+    if found.equal:
+        return WRONG_SAYS_EQUAL(lang)
+    (_, head, along, _), got, want = found.first.index, found.first.came_from, found.first.belongs
+    return WRONG_SAYS(
+        lang,
+        share=found.share,
+        count=found.count,
+        total=found.total,
+        h=head,
+        t=along,
+        got_t=got[0],
+        got_c=got[1],
+        want_t=want[0],
+        want_c=want[1],
+    )
+
+
+def audit(rows: Any, lang: str) -> tuple[list[str], list[list[str]]]:
+    """(head, rows) of the audit table, with spaces and symbols as markup."""
+    lines = [
+        [
+            SYMBOLS.get(row.symbol, row.symbol),
+            "$" + row.space.replace("R^", r"\mathbb{R}^").replace("×", r"\times ") + "$",
+            row.shape,
+            PURPOSES[row.purpose](lang),
+            *(number(count, ",d", lang) for count in (row.numel, row.bytes, row.parameters)),
+        ]
+        for row in rows
+    ]
+    head = [title(lang) for title, _ in AUDIT_COLUMNS.values()]
+    return head, [[_unbroken(cell) for cell in line] for line in lines]
+
+
+def _unbroken(cell: str) -> str:
+    """On one line, so that a narrow screen scrolls the table instead of piling up words."""
+    return cell.replace(" ", "\u00a0")

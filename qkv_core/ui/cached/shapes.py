@@ -10,6 +10,7 @@ import streamlit as st
 
 from qkv_core import shapes
 from qkv_core.charts.shapes import GLYPHS
+from qkv_core.text import shapes as text
 
 ROWS_SHOWN, PLACES_SHOWN = 8, 6
 LINES_SHOWN, CELLS_SHOWN = 8, 36
@@ -208,3 +209,103 @@ def what_if(B: int, T: int, C: int, H: int, seed: int) -> WhatIf:
 def _size(B: int, T: int, C: int, H: int, seed: int) -> tuple[int, int]:
     rows = audit(B, T, C, H, seed)
     return sum(row.parameters for row in rows), next(row.numel for row in rows if row.symbol == "scores")
+
+
+def path_table(found: Walk, lang: str) -> pd.DataFrame:
+    """One row a step, to read and to take home."""
+    names = {key: msg(lang) for key, msg in text.PROPERTIES.items()}
+    return pd.DataFrame(
+        {
+            "n": n,
+            "tensor": step.tensor,
+            "axes": f"({', '.join(step.axes)})",
+            "shape": str(step.shape),
+            "stride": str(step.stride),
+            "contiguous": (text.YES if step.contiguous else text.NO)(lang),
+            "numel": step.numel,
+            "bytes": step.bytes,
+            "storage_bytes": step.storage_bytes,
+            "parameters": step.parameters,
+            "changed": ", ".join(names[p] for p in step.changed),
+            "preserved": ", ".join(names[p] for p in step.preserved),
+        }
+        for n, step in enumerate(found.steps, start=1)
+    )
+
+
+def trace_table(found: Walk, followed: tuple[shapes.FollowStep, ...], lang: str) -> pd.DataFrame:
+    """Where the followed number is at each step, and what became of it."""
+    return pd.DataFrame(
+        {
+            "n": n,
+            "place": text.place(here),
+            "offset": here.offset,
+            "value": here.value,
+            "role": text.ROLES[here.role](lang, n=here.reach_size, reach=here.reach, D=found.numbers["D"]),
+        }
+        for n, here in enumerate(followed, start=1)
+    )
+
+
+def chunk_table(parts: tuple[shapes.ChunkPart, ...], lang: str) -> pd.DataFrame:
+    return pd.DataFrame(
+        {
+            "slice_code": part.slice_code,
+            "storage_offset": part.storage_offset,
+            "stride": str(part.stride),
+            "largest_difference": part.largest_difference,
+            "shared": (text.YES if part.shares_memory else text.NO)(lang),
+        }
+        for part in parts
+    )
+
+
+def fused_table(found: shapes.FusedCheck) -> pd.DataFrame:
+    differences = (found.difference_q, found.difference_k, found.difference_v)
+    return pd.DataFrame(
+        {"layer": f"{part} = Linear({found.C}, {found.C})", "parameters": count, "difference": difference}
+        for part, count, difference in zip("qkv", found.separate_parameters, differences)
+    )
+
+
+def audit_file(rows: tuple[shapes.AuditRow, ...], lang: str) -> str:
+    """The audit table as CSV."""
+    frame = pd.DataFrame({**vars(row), "purpose": text.PURPOSES[row.purpose](lang)} for row in rows)
+    return frame.to_csv(index=False)
+
+
+def clamp(sizes: tuple[int, ...], asked: tuple[int, ...]) -> tuple[int, ...]:
+    """The index nearest to the one asked for that exists in these sizes."""
+    return tuple(min(index, size - 1) for index, size in zip(asked, sizes))
+
+
+def place_in_head(found: Walk, b: int, t: int, c: int) -> dict[str, int]:
+    """The numbers of the sentence that places channel c in its head."""
+    D = int(found.numbers["D"])
+    return {"b": b, "t": t, "c": c, "D": D, "h": c // D, "d": c % D}
+
+
+def symbol(step: shapes.ShapeStep, here: shapes.FollowStep, of: str) -> str:
+    """Whose colour the followed number has at a step."""
+    symbols = {"scores": "scores", "scaled": "scores", "weights": "weights", "x": "x"}
+    return symbols.get(step.key, of if here.role == "element" else "output")
+
+
+def check_rows(
+    B: int, T: int, C: int, H: int, seed: int, followed: tuple[shapes.FollowStep, ...]
+) -> tuple[tuple[str, float, float], ...]:
+    """(name, largest difference, tolerance) of everything that can be checked with these sizes."""
+    always = (
+        ("address", float(sum(not here.verified for here in followed)), 0.0),
+        ("chunk", max(part.largest_difference for part in chunk(B, T, C, seed)), 0.0),
+        ("fused", fused(B, T, C, seed).largest_difference, 1e-5),
+    )
+    if C % H:
+        return always
+    found = checks(B, T, C, H, seed)
+    return (
+        ("sdpa", found.sdpa_difference, 1e-5),
+        ("rows", found.row_sum_difference, 1e-5),
+        ("merge", float(not found.merge_identity), 0.0),
+        *always,
+    )
