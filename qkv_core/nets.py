@@ -105,8 +105,17 @@ def start(net: Net, seed: int, init_size: float = 1.0) -> Tensor:
 
 
 def lesson_start() -> Tensor:
-    """Return the hand-written W_q, W_k and W_v of the lesson as the first weights of a cat-sat run with d_k = 4."""
-    return torch.cat(cat_sat()[1:4], -1).flatten()
+    """Return the hand-written W_q, W_k and W_v of the lesson as the first weights of a cat-sat run with d_k = 4.
+
+    Returns:
+        float64 tensor (48,).
+    """
+    return torch.cat([tenths(W) for W in cat_sat()[1:4]], -1).flatten()
+
+
+def tenths(x: Tensor) -> Tensor:
+    """Return the lesson's numbers, all of them tenths, in float64: float32's 0.1 is not the 0.1 that was meant."""
+    return (x.double() * 10).round() / 10
 
 
 def inputs(net: Net, tokens: Tensor, arms: int, dtype: torch.dtype) -> Tensor:

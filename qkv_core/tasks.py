@@ -109,27 +109,8 @@ def _look_up(g: Generator, n: int) -> tuple[Tensor, Tensor]:
 LOOK_UP_LENGTH = 10
 
 
-def _agreement(g: Generator, n: int) -> tuple[Tensor, Tensor]:
-    """A noun with two more that distract, "the key to the cats near the door": is the verb "is" or "are"?
-
-    The subject is the first noun, second or third word: half of the sentences open with "today", the others end in "so".
-    """
-    nouns = torch.randint(8, (n, 3), generator=g)                                        # 0 to 3 one, 4 to 7 many
-    links = torch.randint(3, (n, 2), generator=g)
-    early = torch.randint(2, (n, 1), generator=g)
-    the, today, so, ask = (torch.full((n, 1), _WORDS.index(word)) for word in ("the", "today", "so", "?"))
-    phrase = [the, nouns[:, :1], 8 + links[:, :1], the, nouns[:, 1:2], 8 + links[:, 1:], the, nouns[:, 2:]]
-    tokens = torch.where(early == 1, torch.cat((today, *phrase, ask), 1), torch.cat((*phrase, so, ask), 1))
-    return tokens[..., None], _WORDS.index("is") + (nouns[:, :1] >= 4).long()
-
-
-_WORDS = ("key", "cat", "book", "door", "keys", "cats", "books", "doors", "to", "near", "behind", "the", "today", "so",
-          "?", "is", "are")
-
 TASKS = {made.key: made for made in (
     Task("reverse", _LETTERS[:8], 8, 8, 1 / 8, 32, 1, False, 1e-2, _reverse),
     Task("key_value", (*_LETTERS[:8], *"0123456789"), 7, 1, 1 / 10, 32, 1, False, 1e-2, _key_value),
     Task("look_up", _LETTERS, LOOK_UP_LENGTH, 1, 1 / 16, 48, 2, True, 3e-3, _look_up),
-    # Right answers without a readable map: the net may collect the plural from many rows.
-    Task("agreement", _WORDS, 10, 1, 1 / 2, 32, 1, False, 1e-2, _agreement),
 )}

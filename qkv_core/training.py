@@ -7,27 +7,20 @@ Step s means: after s updates. Record s holds the loss of those weights on batch
 """
 import math
 import time
-from dataclasses import asdict, dataclass, field, fields, replace
+from dataclasses import asdict, fields, replace
 
 import torch
 from torch import Tensor
 
 from qkv_core import device as devices
-from qkv_core.attention import SCALES, divisor
-from qkv_core.lockstep import MEASURES, OPTIMIZERS, Group, Lockstep, group
-from qkv_core.masks import MASKS, whole
-from qkv_core.nets import Net, accuracy, forward, inputs, lesson_start, losses, start
-from qkv_core.tasks import BLOCK, TASKS, batches, task, words
+from qkv_core.experiment import CAT_SAT, WITH_AND_WITHOUT, Arm, Config, own, positive, score_factor
+from qkv_core.lockstep import MEASURES, Lockstep, group
+from qkv_core.masks import whole
+from qkv_core.nets import Net, accuracy, forward, inputs, lesson_start, losses, start, tenths
+from qkv_core.records import (SOLVED_ACCURACY, SOLVED_LOSS, SOLVED_STEPS, ArmCount, Moment, Notice, Records,
+                              wilson_interval)
+from qkv_core.tasks import BLOCK, batches, words
 from qkv_core.triad import cat_sat
-
-CAT_SAT = "cat_sat"
-TASK_KEYS = (CAT_SAT, *TASKS)
-
-SOLVED_LOSS = 1e-3
-"""The cat sat is solved when the mean squared error is below this."""
-
-SOLVED_ACCURACY, SOLVED_STEPS = 0.95, 8
-"""Any other task is solved when this share is right over this many batches in a row, all of new examples."""
 
 SNAPSHOT_BYTES, SNAPSHOTS = 64 * 2 ** 20, 64
 HISTORY_BYTES = 128 * 2 ** 20
@@ -77,245 +70,6 @@ def gradient_step(W_q: Tensor, W_k: Tensor, W_v: Tensor, X: Tensor, target: Tens
         return stepped, loss, tuple(torch.linalg.vector_norm(g, dim=(-2, -1)) for g in gradients)
 
 
-@dataclass(frozen=True)
-class Arm:
-    """One side of a comparison: a name, and what it does differently. None means "as the experiment has it".
-
-    name: str, a code, not to be shown untranslated.
-    scale: True divides the scores by sqrt(d_k), False by 1, a number by itself, or a name of attention.SCALES.
-    tau, lr: float > 0. init_size: float > 0 on the first W_q. d_k, heads, layers: int.
-    """
-    name: str
-    scale: bool | float | str = True
-    tau: float | None = None
-    lr: float | None = None
-    init_size: float | None = None
-    d_k: int | None = None
-    heads: int | None = None
-    layers: int | None = None
-
-
-WITH_AND_WITHOUT = (Arm("with", True), Arm("without", False))
-
-
-@dataclass(frozen=True)
-class Config:
-    """All that decides a training, so that the same Config gives the same numbers; hashable.
-
-    task: one of TASK_KEYS. d_k, heads: int. layers: int, or None for what the task needs. lr: float > 0, or None for
-    the task's own. optimizer: "sgd" or "adam"; None is sgd for the cat sat and adam for the others. arms: tuple of Arm
-    with names of their own. seeds: tuple of int, or an int n for 0 to n-1. device: "auto", "cpu", "cuda" or "mps".
-    tau, init_size: float > 0. mask: name of masks.MASKS, on top of the task's own. batch: examples a step.
-    start: "random", or "lesson" for the hand-written matrices of the cat sat (d_k = 4, one head).
-    target: 3 rows of 4 numbers for the cat sat, or None for the lesson's. dtype: "float32" or "float64".
-    max_steps: int; fewer are kept where the history of many runs would take more than HISTORY_BYTES.
-    Raises:
-        ValueError: for anything out of range; it names what was expected and what came.
-    """
-    task: str = CAT_SAT
-    d_k: int = 64
-    heads: int = 1
-    layers: int | None = None
-    lr: float | None = None
-    optimizer: str | None = None
-    arms: tuple[Arm, ...] = WITH_AND_WITHOUT
-    seeds: tuple[int, ...] | int = 8
-    device: str = "auto"
-    tau: float = 1.0
-    mask: str = "none"
-    init_size: float = 1.0
-    batch: int = 32
-    start: str = "random"
-    target: tuple[tuple[float, ...], ...] | None = None
-    dtype: str = "float32"
-    max_steps: int = 20_000
-
-    def __post_init__(self):
-        known = {"task": TASK_KEYS, "mask": MASKS, "start": ("random", "lesson"), "dtype": ("float32", "float64"),
-                 "optimizer": OPTIMIZERS}
-        made = None if self.task == CAT_SAT or self.task not in TASKS else task(self.task)
-        filled = {"layers": self.layers or (made.layers if made else 1), "lr": self.lr or (made.lr if made else 0.7),
-                  "optimizer": self.optimizer or ("adam" if made else "sgd"), "arms": tuple(self.arms),
-                  "seeds": tuple(range(self.seeds) if isinstance(self.seeds, int) else self.seeds)}
-        for name, value in filled.items():
-            object.__setattr__(self, name, value)
-        for name, legal in known.items():
-            if getattr(self, name) not in legal:
-                raise ValueError(f"{name} must be one of {', '.join(legal)}; got {getattr(self, name)!r}")
-        for name in ("lr", "tau", "init_size"):
-            positive(name, getattr(self, name))
-        whole("batch", self.batch)
-        whole("max_steps", self.max_steps)
-        if not self.seeds or len(set(self.seeds)) < len(self.seeds):
-            raise ValueError(f"seeds must be different whole numbers, at least one; got {self.seeds!r}")
-        for seed in self.seeds:
-            whole("seed", seed, 0, 2 ** 31 - 1)
-        if not self.arms or len({arm.name for arm in self.arms}) < len(self.arms):
-            raise ValueError(f"arms must be one or more with names of their own; got {[a.name for a in self.arms]}")
-        if self.start == "lesson" and any((n.d_k, n.heads) != (4, 1) or n.task for n in map(self.net, self.arms)):
-            raise ValueError("start = lesson needs the cat sat with d_k = 4 and one head")
-        shape = None if self.target is None else [len(row) for row in self.target]
-        if shape not in (None, [4, 4, 4]) or shape and not all(math.isfinite(x) for row in self.target for x in row):
-            raise ValueError(f"target must be 3 rows of 4 finite numbers; got {self.target!r}")
-        for arm in self.arms:
-            self.net(arm)
-            self.factor(arm)
-            positive("lr", arm.lr or self.lr)
-            positive("init_size", arm.init_size or self.init_size)
-
-    def net(self, arm: Arm) -> Net:
-        """Return the sizes of an arm's net."""
-        return Net(None if self.task == CAT_SAT else task(self.task), arm.d_k or self.d_k, arm.heads or self.heads,
-                   arm.layers or self.layers, self.mask)
-
-    def factor(self, arm: Arm) -> float:
-        """Return what an arm multiplies its scores by, 1 / (divisor * tau)."""
-        net, scale = self.net(arm), arm.scale
-        if isinstance(scale, str):
-            scale = divisor(scale, net.d_k, net.heads * net.d_k)
-        return score_factor(net.d_k, arm.tau or self.tau, scale)
-
-
-@dataclass(frozen=True)
-class Notice:
-    """Something the viewer should know. code: "device_replaced", "graph_failed", "gpu_failed", "history_full" or "".
-
-    detail: the reason code or the error message, not to be translated. step: when.
-    """
-    code: str
-    detail: str = ""
-    step: int = 0
-
-
-@dataclass(frozen=True, eq=False)
-class Records:
-    """What was recorded, a column a measure, each (n, arms, seeds) but `step` (n,).
-
-    step: updates done before. loss: on the batch of that step. norm_q, norm_k, norm_v: gradient norms, over all
-    layers. entropy: of the weights, share of its maximum. frozen: share of rows with a weight above .99.
-    accuracy: share of right answers in that batch, NaN for the cat sat. solved: bool, True from the first step at
-    which the run met the definition (SOLVED_LOSS, or SOLVED_ACCURACY over SOLVED_STEPS batches).
-    A diverged run is not finite at the step where that showed, and NaN after it.
-    arms, seeds: the names of the axes.
-    """
-    step: Tensor
-    loss: Tensor
-    norm_q: Tensor
-    norm_k: Tensor
-    norm_v: Tensor
-    entropy: Tensor
-    frozen: Tensor
-    accuracy: Tensor
-    solved: Tensor
-    arms: tuple[str, ...] = ()
-    seeds: tuple[int, ...] = ()
-
-    def __len__(self) -> int:
-        return len(self.step)
-
-    def frame(self):
-        """Return a DataFrame[step, arm, seed, loss, norm_q, ..., solved], one row a step and run."""
-        import pandas as pd
-        n, A, S = self.loss.shape
-        columns = {"step": self.step.repeat_interleave(A * S).numpy(),
-                   "arm": [name for name in self.arms for _ in range(S)] * n,
-                   "seed": list(self.seeds) * (n * A)}
-        columns |= {name: getattr(self, name).flatten().numpy() for name in (*MEASURES, "solved")}
-        return pd.DataFrame(columns)
-
-    def summary(self, points: int = 400, band: float = 0.5):
-        """Return what a chart can draw: at most `points` steps, the median over the seeds, and a band around it.
-
-        Args:
-            points: int >= 2; the first and the last step are always among them.
-            band: float, the share of the seeds between low and high.
-        Returns:
-            DataFrame[step, arm, seeds, loss, loss_low, loss_high, ... the same for each measure, solved, solved_low,
-            solved_high]: seeds is how many runs are still finite; non-finite values are left out of the quantiles;
-            solved is a share of all seeds, with its 95 % Wilson interval.
-        """
-        import pandas as pd
-        chosen = torch.linspace(0, len(self) - 1, min(whole("points", points, 2), len(self))).round().long()
-        q = torch.tensor([0.5, 0.5 - band / 2, 0.5 + band / 2], dtype=self.loss.dtype)
-        A, S = self.loss.shape[1:]
-        finite = torch.isfinite(self.loss[chosen])
-        columns = {"step": self.step[chosen].repeat_interleave(A).numpy(), "arm": list(self.arms) * len(chosen),
-                   "seeds": finite.sum(-1).flatten().numpy()}
-        for name in MEASURES:
-            values = getattr(self, name)[chosen]
-            middle, low, high = torch.nanquantile(values.where(torch.isfinite(values), torch.nan), q, dim=-1)
-            columns |= {name: middle.flatten().numpy(), f"{name}_low": low.flatten().numpy(),
-                        f"{name}_high": high.flatten().numpy()}
-        counts = self.solved[chosen].sum(-1).flatten().tolist()
-        intervals = [wilson_interval(k, S) for k in counts]
-        columns |= {"solved": [k / S for k in counts], "solved_low": [low for low, _ in intervals],
-                    "solved_high": [high for _, high in intervals]}
-        return pd.DataFrame(columns)
-
-
-@dataclass(frozen=True)
-class ArmCount:
-    """How the runs of one arm ended so far. solved of seeds met the definition, with its 95 % Wilson interval.
-
-    diverged: how many are no longer finite. first: median step at which the solved ones were solved, or None.
-    """
-    arm: str
-    seeds: int
-    solved: int
-    low: float
-    high: float
-    diverged: int
-    first: float | None
-
-
-@dataclass(frozen=True, eq=False)
-class Moment:
-    """One run at one step, on an example that is never trained on.
-
-    step: the step shown. arm: str. seed: int. tokens: tuple of T str, as written on screen.
-    weights: tuple of tensors (h, T, T), one a layer. rows: how many of the last layer's last rows are asked; the ones
-    above them play no part. output: tensor, (3, 4) for the cat sat, else (rows, symbols) of probabilities.
-    target: tensor (3, 4), or None. predicted, answers: tuples of `rows` str, empty for the cat sat.
-    loss: float, on this example. right: share of right answers, NaN for the cat sat.
-    replayed: how many steps were run again to get here. difference: largest difference of a replayed loss to the
-    recorded one, over the first values that are finite in both.
-    """
-    step: int
-    arm: str
-    seed: int
-    tokens: tuple[str, ...]
-    weights: tuple[Tensor, ...]
-    rows: int
-    output: Tensor
-    target: Tensor | None
-    predicted: tuple[str, ...]
-    answers: tuple[str, ...]
-    loss: float
-    right: float
-    replayed: int
-    difference: float
-
-
-def wilson_interval(k: int, n: int, z: float = 1.959963984540054) -> tuple[float, float]:
-    """Return the Wilson score interval of a share k / n; (0, 1) for n = 0.
-
-        (p + z^2/2n +- z sqrt(p (1-p)/n + z^2/4n^2)) / (1 + z^2/n),    p = k/n
-
-    Args:
-        k: int, 0 to n. n: int >= 0. z: float; the default makes it a 95 % interval.
-    Raises:
-        ValueError: for k outside 0 to n.
-    Source: Wilson 1927, Journal of the American Statistical Association 22.
-    """
-    n = whole("n", n, 0)
-    k = whole("k", k, 0, n)
-    if n == 0:
-        return 0.0, 1.0
-    p, z2 = k / n, z * z / n
-    middle, half = p + z2 / 2, z * math.sqrt(p * (1 - p) / n + z2 / (4 * n))
-    return (0.0 if k == 0 else (middle - half) / (1 + z2)), (1.0 if k == n else (middle + half) / (1 + z2))
-
-
 class Trainer:
     """An experiment that can be moved on, looked back on, saved and taken up again. It prints nothing, starts no thread.
 
@@ -330,7 +84,7 @@ class Trainer:
         self.config = c = Config(task, d_k, heads, lr=lr, optimizer=optimizer, arms=arms, seeds=seeds, device=device,
                                  **more)
         self.step, self.notices = 0, []
-        self.rates = [(0, tuple(arm.lr or c.lr for arm in c.arms))]
+        self.rates = [(0, tuple(own(arm.lr, c.lr) for arm in c.arms))]
         """(step, rate of each arm) for each change, the first at step 0."""
         runs = len(c.arms) * len(c.seeds)
         self._dtype = getattr(torch, c.dtype)
@@ -625,14 +379,12 @@ class Trainer:
         return Lockstep(groups, c.task, c.seeds, c.batch, c.optimizer, self._given() if c.task == CAT_SAT else None)
 
     def _start(self, net: Net, arm: Arm, seed: int) -> Tensor:
-        return lesson_start() if self.config.start == "lesson" else start(net, seed, arm.init_size or self.config.init_size)
+        return lesson_start() if self.config.start == "lesson" else start(net, seed, own(arm.init_size, self.config.init_size))
 
     def _given(self) -> tuple[Tensor, Tensor]:
-        # Tenths, rounded again in the dtype of the work: float32's 0.1 is not float64's.
-        X, *_, target, _ = cat_sat()
-        given = (x.to(self._dtype).mul(10).round().div(10) for x in (X, target))
-        X, target = given
-        return X, target if self.config.target is None else torch.tensor(self.config.target, dtype=self._dtype)
+        X, *_, lesson, _ = cat_sat()
+        target = tenths(lesson) if self.config.target is None else torch.tensor(self.config.target)
+        return tenths(X).to(self._dtype), target.to(self._dtype)
 
     def _capture_once(self, count: int) -> None:
         """Capture the CUDA graph before the first whole block; where that fails, say so and go on without."""
@@ -662,28 +414,6 @@ class Trainer:
 
 def _first_line(error: Exception) -> str:
     return f"{type(error).__name__}: {error}".splitlines()[0][:200]
-
-
-def positive(name: str, value: float) -> None:
-    """Raise a ValueError unless `value` is a finite number > 0."""
-    if not isinstance(value, (int, float)) or isinstance(value, bool) or not 0 < value < math.inf:
-        raise ValueError(f"{name} must be a finite number > 0; got {value!r}")
-
-
-def score_factor(d_k: int, tau: float = 1.0, scale: bool | float = True) -> float:
-    """Return 1 / (divisor * tau), what the scores are multiplied by.
-
-    Args:
-        d_k: int >= 1. tau: float > 0, finite.
-        scale: True for sqrt(d_k), False for 1, or a number > 0 that is the divisor.
-    Raises:
-        ValueError: for a tau or scale that is not positive.
-    """
-    if isinstance(scale, bool):
-        scale = math.sqrt(d_k) if scale else 1.0
-    positive("tau", tau)
-    positive("scale", scale)
-    return 1.0 / (scale * tau)
 
 
 def _check_step(W_q: Tensor, W_k: Tensor, W_v: Tensor, X: Tensor, target: Tensor) -> None:
