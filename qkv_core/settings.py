@@ -254,8 +254,21 @@ PAGES: dict[str, tuple[Setting, ...]] = {
         Whole("t_bt", 16, 1, 32),
         Choice("t_bdv", 64, POWERS[:9]),
     ),
-    "variance": (),
-    "saturation": (),
+    "variance": (
+        Numbers("v_ds", (16, 64, 256, 512), 1, POWERS[-1], 12),
+        Choice("v_n", 10_000, (1, 100, 1_000, 10_000, 100_000, 1_000_000)),
+        Choice("v_axis", "log", ("log", "linear", "ratio")),
+        Choice("v_dist", "normal", ("normal", "uniform", "sign", "heavy")),
+        Steps("v_mu", 0.0, -20, 20, 10),
+        Steps("v_rho", 0.0, -20, 20, 20),
+        Flag("v_lin", False),
+        Choice("v_c", 512, (64, 128, 256, 512, 1024)),
+        Flag("v_bias", True),
+    ),
+    "saturation": (
+        Whole("s_keys", 10, 2, 32),
+        Choice("s_trials", 400, (25, 100, 400, 1600)),
+    ),
     "shapes": (
         Whole("B", 2, 1, 64),
         Whole("T", 5, 1, 512),

@@ -138,6 +138,21 @@ NOT_A_NUMBER = Msg(
     es="{name}, fila {row}, columna {col}: «{given}» no es un número entre −{limit:g} y {limit:g}. Se conserva el valor {kept}.",
 )
 
+NOT_WHOLE = Msg(
+    en="Left out: {given}. Each must be a whole number from {low:,} to {high:,}, apart by commas or spaces, at most {most} of them.",
+    es="Se ha omitido: {given}. Cada valor debe ser un número entero de {low:,} a {high:,}, separado por comas o espacios, "
+    "y como mucho {most}.",
+)
+
+WAITING_ONE = Msg(
+    en="Another computation is running on this server. Yours is next.",
+    es="Hay otro cálculo en marcha en este servidor. El suyo es el siguiente.",
+)
+WAITING = Msg(
+    en="{n} computations stand before yours on this server. It begins by itself.",
+    es="Hay {n} cálculos antes que el suyo en este servidor. Empezará solo.",
+)
+
 BUSY = Msg(
     en="Many people are here right now, and this server is small. Please try again in a minute, "
     "or run the lab on your own machine: the README says how.",

@@ -6,6 +6,7 @@ Every widget has a key, so changing language changes its label and never its val
 
 from __future__ import annotations
 
+import re
 import urllib.parse
 from collections.abc import Callable, Mapping
 from typing import Any
@@ -118,6 +119,45 @@ def segments(
 def toggle(key: str, label: Msg, *, help: str | None = None, place: str = "page") -> None:
     """A switch for a Flag setting."""
     st.toggle(say(label), help=help, **_bound(key, place))
+
+
+def numbers(key: str, label: Msg, *, help: str | None = None, place: str = "page") -> None:
+    """A line of text for a Numbers setting, "16, 64, 256". What can't be used is left out, and named under the line."""
+    setting = settings.everything()[key]
+    widget, memory = f"{key}_{place}", f"{key}_{place}_refused"
+    value = state.get(key)
+    shown = ", ".join(map(str, value))
+    if st.session_state.get(widget) != shown:
+        st.session_state[widget] = shown
+    st.text_input(say(label), max_chars=120, help=help, key=widget, on_change=_take_numbers, args=(key, widget, memory))
+    refused, then = st.session_state.get(memory, ((), value))
+    if refused and then == value:
+        given = ", ".join(refused)
+        st.text(say(frame.NOT_WHOLE, given=given, low=setting.low, high=setting.high, most=setting.most))
+
+
+def _take_numbers(key: str, widget: str, memory: str) -> None:
+    """Reads the line; a setting whose line holds nothing that can be used keeps its value."""
+    kept, refused = read_numbers(st.session_state.get(widget) or "", settings.everything()[key])
+    if kept:
+        state.put(**{key: kept})
+    st.session_state[memory] = (refused, state.get(key))
+
+
+def read_numbers(text: str, setting: settings.Numbers) -> tuple[tuple[int, ...], tuple[str, ...]]:
+    """The different whole numbers in a typed line, in order, and the parts that are none or too many.
+
+    "1,024" is not read as 1 and 24: no number begins with a 0.
+    """
+    kept: set[int] = set()
+    refused = []
+    for part in filter(None, re.split(r"[\s,;]+", text)):
+        if re.fullmatch(r"[1-9][0-9]{0,8}", part) and setting.low <= int(part) <= setting.high:
+            if int(part) in kept or len(kept) < setting.most:
+                kept.add(int(part))
+                continue
+        refused.append(part[: settings.CLIP])
+    return tuple(sorted(kept)), tuple(refused)
 
 
 def sidebar_settings(page: str) -> None:

@@ -14,6 +14,9 @@ from collections.abc import Callable, Hashable, Iterator
 from contextlib import ExitStack, contextmanager
 from typing import Any
 
+from qkv_core.text import frame
+from qkv_core.ui.controls import say
+
 Waiting = Callable[[int], None]
 """Told how many stand before the caller; called about three times a second."""
 
@@ -89,3 +92,21 @@ class Kept:
             while len(self._results) > self._most:
                 self._results.popitem(last=False)
         return result
+
+
+def telling(line: Any, drawing: Callable[[float], str]) -> tuple[Callable[[float], None], Waiting]:
+    """How a job tells its viewer, in the placeholder `line`, how far it is, and before that how many stand before it.
+
+    A job of one slice shows no bar: it is over before anyone could read it.
+    """
+
+    def progress(share: float) -> None:
+        if share < 1:
+            line.progress(share, text=drawing(share))
+        else:
+            line.empty()
+
+    def waiting(place: int) -> None:
+        line.info(say(frame.WAITING_ONE) if place == 1 else say(frame.WAITING, n=place), icon=":material/hourglass_top:")
+
+    return progress, waiting
