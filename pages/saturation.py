@@ -1,4 +1,288 @@
+"""Saturation: what large dot products do to a row of weights, and to the gradient through it."""
+
 import streamlit as st
-from qkv_core.ui import state
-st.write(state.shared())
-state.page_link("variance","x", d_k=256, mask="causal")
+
+from qkv_core import saturation as core
+from qkv_core import settings
+from qkv_core.charts import base
+from qkv_core.charts import saturation as charts
+from qkv_core.text import saturation as text
+from qkv_core.ui import controls, show, state
+from qkv_core.ui.cached import saturation as cached
+from qkv_core.ui.controls import say
+
+shared = state.shared()
+d_k, tau, seed, lang = shared.d_k, shared.tau, shared.seed, shared.lang
+n, trials = state.get("s_keys"), state.get("s_trials")
+
+row = cached.row(d_k, shared.heads, n, seed, tau, shared.scale)
+curve = cached.curve(n, trials, seed, tau)
+lab = cached.lab(d_k, shared.heads, n, trials, seed, tau)
+same = cached.same(d_k, n, seed, tau)
+temperatures = cached.temperatures(d_k, n, trials, seed)
+chosen = lab.of(shared.scale)
+names = {arm.code: say(text.DIVIDED[arm.scale]) for arm in row.arms}
+ARMS = tuple((code, names[code]) for code in ("unscaled", "scaled"))
+
+
+def controls_row() -> None:
+    places = st.columns(4, gap="medium")
+    with places[0]:
+        controls.shared("d_k")
+    with places[1]:
+        controls.shared("tau")
+    with places[2]:
+        controls.steps("s_keys", text.KEYS, help=say(text.KEYS_HELP))
+    with places[3]:
+        controls.steps("s_trials", text.TRIALS, help=say(text.TRIALS_HELP))
+
+
+def one_row() -> None:
+    arms = tuple(names.items())
+    frame = cached.ten_frame(row, arms, say(text.PEAK_LABEL, key="{key}", weight="{weight}"), show.num)
+    show.chart(
+        charts.weights,
+        frame,
+        key="saturation_row",
+        says=text.row_says(row, d_k, tau, lang),
+        columns=text.ROW_COLUMNS,
+        data=frame.assign(arm=frame["name"], place=frame["key"] + 1)[list(text.ROW_COLUMNS)],
+        keys=n,
+        arms=arms,
+        x_title=say(text.KEY),
+        y_title=say(text.WEIGHT),
+    )
+
+
+def in_numbers() -> None:
+    head = [say(text.MEASURE)]
+    columns = []
+    for arm in row.arms:
+        head.append(f"{text.MARKS[arm.code]} {names[arm.code]}")
+        values = (arm.peak, arm.entropy, arm.effective, arm.norm)
+        columns.append([emphasis(cell(value), arm.code == row.chosen) for value in values])
+    labels = [say(text.MEASURES[name]) for name in cached.MEASURES]
+    show.small_table(head, list(zip(labels, *columns)), numbers=range(1, len(head)))
+    st.caption(say(text.CHOSEN, name=say(text.DIVISORS[shared.scale]), value=chosen["value"]))
+
+
+def emphasis(words: str, on: bool) -> str:
+    return f"**{words}**" if on else words
+
+
+def cell(value: float) -> str:
+    limit = 1e-4
+    return say(text.TINY, limit=limit) if 0 < value < limit / 2 else show.num(value, ".4f")
+
+
+def checks() -> None:
+    rows = {
+        "kernel": (row.kernel, row.slack),
+        "jacobian": (row.jacobian, row.slack),
+        "norm": (row.norm, row.slack),
+        "sums": (row.sums, 1e-6),
+        "same": (same.difference, row.slack),
+        "draw": (lab.agrees, 1e-5),
+    }
+    show.checks(*((say(text.CHECKS[key]), *values) for key, values in rows.items()))
+
+
+def ends(frame, measure: str, x: str) -> dict[str, str]:
+    """The first and the last value of both arms, written out."""
+    spec = text.FORMATS[measure]
+    out = {}
+    for arm, letter in (("unscaled", "u"), ("scaled", "s")):
+        of_arm = frame[frame["arm"] == arm]
+        out[f"{letter}_first"] = show.num(of_arm[measure].iloc[0], spec)
+        out[f"{letter}_last"] = show.num(of_arm[measure].iloc[-1], spec)
+        out[letter] = show.num(curve.at(d_k, arm)[measure], spec)
+    return {**out, "first": frame[x].iloc[0].item(), "last": frame[x].iloc[-1].item()}
+
+
+def curves() -> None:
+    st.subheader(say(text.CURVES), anchor=False)
+    st.caption(say(text.CURVES_LEAD, trials=trials, n=n, seed=str(seed), tau=tau))
+    tops = {"peak": 1.0, "entropy": 1.0, "effective": float(n), "jacobian": charts.NORM}
+    for place, measure in zip(st.columns(4, gap="medium"), cached.MEASURES):
+        with place:
+            show.chart(
+                charts.curve,
+                cached.line(curve.frame, "d_k", measure, d_k),
+                key=f"saturation_{measure}",
+                says=say(text.CURVE_SAYS, at=d_k, **ends(curve.frame, measure, "d_k")),
+                arms=ARMS,
+                title=say(text.MEASURES[measure]),
+                x_title=say(text.D_K),
+                ticks=cached.D_KS[::2],
+                ends=(cached.D_KS[0], cached.D_KS[-1]),
+                top=tops[measure],
+            )
+    show.behind(curve.frame.assign(arm_name=curve.frame["arm"].map(names)), text.CURVE_COLUMNS, key="saturation_curve")
+
+
+def notice() -> None:
+    st.subheader(say(text.NOTICE), anchor=False)
+    told = text.notice(curve.facts, curve.low, curve.high, trials, core.NEARLY_ALL, lang)
+    st.markdown("\n".join(f"- {sentence}" for sentence in told))
+
+
+def predict() -> None:
+    asked = cached.asked(curve, d_k)
+    (a, b), (a_low, b_low), (a_high, b_high), (peak_a, peak_b) = asked.norms, asked.lows, asked.highs, asked.peaks
+    because = say(
+        text.BECAUSE,
+        a=a, a_low=a_low, a_high=a_high, b=b, b_low=b_low, b_high=b_high, peak_a=peak_a, peak_b=peak_b,
+        now=asked.now, then=asked.then,
+    )  # fmt: skip
+    question = say(text.PREDICT, tau=tau, now=asked.now, then=asked.then)
+    show.predict(question, [say(answer) for answer in text.ANSWERS], asked.answer, because, key="saturation")
+
+
+def temperature() -> None:
+    st.subheader(say(text.TEMPERATURE), anchor=False)
+    low, high = settings.TAU_LESSON
+    msg = text.TEMPERATURE_ALIKE if d_k == 1 else text.TEMPERATURE_LEAD
+    st.markdown(say(msg, d_k=d_k, root=row.scaled.divisor, low=low, high=high))
+    for place, measure in zip(st.columns(2, gap="medium"), ("peak", "entropy")):
+        with place:
+            show.chart(
+                charts.curve,
+                cached.line(temperatures, "tau", measure, tau),
+                key=f"saturation_tau_{measure}",
+                says=say(text.TAU_SAYS, at=tau, **ends(temperatures, measure, "tau")),
+                arms=ARMS,
+                title=say(text.MEASURES[measure]),
+                x_title=say(text.TAU),
+                ticks=(0.1, 0.2, 0.5, 1.0, 2.5, 5.0),
+                ends=(cached.LOW_TAU, cached.HIGH_TAU),
+                top=1.0,
+                marked=settings.TAU_LESSON,
+                marks=False,
+            )
+    show.behind(temperatures.assign(arm_name=temperatures["arm"].map(names)), text.TAU_COLUMNS, key="saturation_tau")
+
+
+def identity() -> None:
+    st.subheader(say(text.SAME), anchor=False)
+    (_, root), (hot, _) = same.first, same.second
+    st.markdown(say(text.SAME_LEAD, root=root, tau=tau, hot=hot, product=same.product))
+    arms = {code: say(msg) for code, msg in text.SAME_ARMS.items()}
+    words = same.frame["arm"].map(arms)
+    frame = same.frame.assign(
+        name=words, text=[show.num(w, ".6f") for w in same.frame["weight"]], label="", label_y=0.0, left=False
+    )
+    show.chart(
+        charts.weights,
+        frame,
+        key="saturation_same",
+        says=say(text.SAME_SAYS, n=n, difference=same.difference, cold=1 / root),
+        columns=text.ROW_COLUMNS,
+        data=frame.assign(arm=words, place=frame["key"] + 1)[list(text.ROW_COLUMNS)],
+        keys=n,
+        arms=tuple(arms.items()),
+        x_title=say(text.KEY),
+        y_title=say(text.WEIGHT),
+        height=260,
+    )
+
+
+def divisor_lab() -> None:
+    st.subheader(say(text.LAB), anchor=False)
+    nearest = lab.of(lab.nearest)
+    msg = text.LAB_LEAD_ONE if shared.heads == 1 else text.LAB_LEAD
+    st.markdown(
+        say(
+            msg,
+            heads=shared.heads, d_k=d_k, d_model=shared.d_model, nearest=say(text.DIVISORS[lab.nearest]),
+            std=nearest["std"],
+        )
+    )  # fmt: skip
+    frame = lab.frame.assign(
+        chosen=lab.frame["divisor"] == shared.scale,
+        name=[say(text.DIVISORS[token]) for token in lab.frame["divisor"]],
+        text=[show.num(std, ".3g") for std in lab.frame["std"]],
+    )
+    left, right = st.columns((5, 6), gap="large")
+    with left:
+        controls.shared("scale")
+        show.chart(
+            charts.divisors,
+            frame[["place", "std", "std_low", "std_high", "theory", "text", "chosen"]],
+            key="saturation_lab",
+            says=say(
+                text.LAB_SAYS,
+                name=say(text.DIVISORS[shared.scale]), n=n, even=1 / n,
+                **{key: chosen[key] for key in ("value", "std", "theory", "peak")},
+            ),
+            names=tuple(frame["name"]),
+            x_title=say(text.STD),
+            one=say(text.DIVISORS["none"]),
+        )  # fmt: skip
+    with right:
+        lab_table(frame)
+        show.behind(frame, text.LAB_COLUMNS, key="saturation_lab")
+
+
+def lab_table(frame) -> None:
+    specs = {"value": ".2f", "std": ".3f", "peak": ".3f", "entropy": ".3f", "effective": ".2f", "jacobian": ".3f"}
+    rows = [
+        [emphasis(words, on) for words in (line["name"], *(show.num(line[key], spec) for key, spec in specs.items()))]
+        for line in frame.to_dict("records")
+        for on in (line["chosen"],)
+    ]
+    show.small_table([say(title) for title in text.LAB_HEAD], rows, numbers=range(1, len(text.LAB_HEAD)))
+
+
+def jacobian() -> None:
+    st.subheader(say(text.JACOBIAN), anchor=False)
+    left, right = st.columns(2, gap="large", vertical_alignment="center")
+    left.markdown(say(text.JACOBIAN_LEAD))
+    right.latex(text.FORMULA)
+    for place, arm in zip(st.columns(2, gap="large"), (row.unscaled, row.beside)):
+        with place:
+            matrix(arm)
+
+
+def matrix(arm: cached.Arm) -> None:
+    labels = tuple(str(j + 1) for j in range(n))
+    texts = [[show.num(round(value, 2) + 0.0, ".2f") for value in line] for line in arm.jacobian]
+    norm = text.small(arm.norm, lang)
+    st.markdown(say(text.JACOBIAN_TITLE, mark=text.MARKS[arm.code], name=names[arm.code], norm=norm))
+    show.chart(
+        charts.jacobian,
+        base.cells(arm.jacobian, texts, labels, labels, chosen=[(arm.row, arm.col)]),
+        key=f"saturation_jacobian_{'left' if arm is row.unscaled else 'right'}",
+        says=say(text.JACOBIAN_SAYS, entry=text.small(arm.entry, lang), row=arm.row + 1, col=arm.col + 1),
+        columns=text.JACOBIAN_COLUMNS,
+        keys=n,
+        arm=arm.code,
+        row_title=say(text.MOVED),
+        col_title=say(text.PUSHED),
+        value_title=say(text.ENTRY),
+    )
+
+
+st.markdown(text.lead(d_k, lab.std, n * trials, row, lang))
+controls_row()
+left, right = st.columns((13, 8), gap="large")
+with left:
+    one_row()
+with right:
+    in_numbers()
+    checks()
+curves()
+left, right = st.columns(2, gap="large")
+with left:
+    notice()
+with right:
+    predict()
+temperature()
+left, right = st.columns(2, gap="large")
+with left:
+    identity()
+with right:
+    pass
+divisor_lab()
+jacobian()
+show.try_this("saturation", text.TRY)
+show.code(*cached.CODE)

@@ -35,6 +35,7 @@ BATCH_SCORES = 1 << 18        # scores measured at once
 MAX_FACTOR = 1e24             # below tau of about 1e-24 the weights are at their limit; a larger factor overflows
 
 MEASURES = ("peak", "entropy", "jacobian", "effective")
+NEARLY_ALL = 0.9              # a top weight above this leaves next to nothing for the other keys
 Progress = Callable[[float], None]
 
 
@@ -98,6 +99,32 @@ def divisor_lab(d_k: int, d_model: int, n_keys: int = 16, n_trials: int = 400, s
     std = {"std" + end: np.sqrt(np.maximum(columns.pop("power" + end), 0.0)) for end in ("", "_low", "_high")}
     spread = [math.sqrt(d_k) / (value * tau) for value in values]
     return pd.DataFrame({"divisor": SCALES, "value": values, "theory": spread, **std, **columns, "n": n_trials})
+
+
+def temperature_curve(taus: Iterable[float], d_k: int = 64, n_keys: int = 16, n_trials: int = 400, seed: int = 0,
+                      progress: Progress | None = None) -> pd.DataFrame:
+    """How saturated softmax(q.k / tau) and softmax(q.k / (sqrt(d_k) tau)) are, for each tau: means over trials.
+
+    The draw is that of saturation_curve for the same seed, keys and trials. Only tau * divisor matters, so the
+    unscaled arm at tau is the scaled arm at tau / sqrt(d_k): on a logarithmic axis one curve is the other one moved.
+
+    Args:
+        taus: temperatures, each > 0 and finite; two rows for each, in this order.
+        d_k: 1 to 16384.
+        n_keys, n_trials, seed, progress: as in saturation_curve.
+    Returns:
+        DataFrame: tau; then arm and the rest as in saturation_curve.
+    Raises:
+        ValueError: an argument is out of range.
+    Source: Vaswani et al. 2017, section 3.2.1, equation 1, with tau written in.
+    """
+    d_k, taus = whole("d_k", d_k, 1, MAX_D), list(taus)
+    if not taus:
+        raise ValueError("taus must hold at least one temperature; got none")
+    factors = [_factor(by, tau) for tau in taus for by in (1.0, math.sqrt(d_k))]
+    columns = _measure([d_k], [[1 / factor for factor in factors]], n_keys, n_trials, seed, 1.0, progress)
+    del columns["power"], columns["power_low"], columns["power_high"]
+    return pd.DataFrame({"tau": np.repeat(taus, 2), "arm": ["unscaled", "scaled"] * len(taus), **columns, "n": n_trials})
 
 
 # --- one query and its keys, for show -----------------------------------------------------------------------------
@@ -230,7 +257,7 @@ class Noticed:
     falls: the same for top_d against last_d.
     ratio: jacobian_last / jacobian_top, 0 to 1 (nan where the top is 0, as with one key).
     peak_first, peak_last: unscaled top weight at first_d and last_d.
-    over_90_d: first d_k whose unscaled top weight is above .9, or None.
+    over_90_d: first d_k whose unscaled top weight is above .9 (NEARLY_ALL), or None.
     scaled_jacobian_last, scaled_peak_last, scaled_entropy_last, unscaled_entropy_last: at last_d.
     """
 
@@ -264,7 +291,7 @@ def noticed(curve: pd.DataFrame) -> Noticed:
     ordered = curve.sort_values("d_k", kind="stable")
     raw, scaled = (ordered[ordered["arm"] == arm].reset_index(drop=True) for arm in ("unscaled", "scaled"))
     first, last, top = raw.iloc[0], raw.iloc[-1], raw.loc[raw["jacobian"].idxmax()]
-    over = raw.loc[raw["peak"] > 0.9, "d_k"]
+    over = raw.loc[raw["peak"] > NEARLY_ALL, "d_k"]
     end = scaled.iloc[-1]
     return Noticed(
         first_d=int(first.d_k), last_d=int(last.d_k), top_d=int(top.d_k),

@@ -14,7 +14,7 @@ import torch.nn.functional as F
 
 from qkv_core import measures
 from qkv_core import saturation as core
-from qkv_core.saturation import divisor_lab, noticed, row_measures, same_product, saturation_curve, ten_keys
+from qkv_core.saturation import divisor_lab, noticed, row_measures, same_product, saturation_curve, temperature_curve, ten_keys
 
 REFERENCE = pd.DataFrame(
     [(1, .208, .878, .283, .208, .878, .283),
@@ -332,3 +332,29 @@ def test_a_curve_of_one_point_neither_rises_nor_falls():
 def test_a_mistake_is_named(call, words):
     with pytest.raises(ValueError, match=words):
         call()
+
+
+# --- the temperature axis -----------------------------------------------------------------------------------------
+
+
+def test_the_temperature_axis_meets_the_curve_of_d_k_at_each_tau():
+    taus = (0.2, 1.0, 2.5)
+    axis = temperature_curve(taus, 64, n_keys=10, n_trials=50, seed=3)
+    assert list(axis["tau"]) == [0.2, 0.2, 1.0, 1.0, 2.5, 2.5] and list(axis["arm"]) == ["unscaled", "scaled"] * 3
+    for tau in taus:
+        curve = saturation_curve([64], n_keys=10, n_trials=50, seed=3, tau=tau)
+        here = axis[axis["tau"] == tau].reset_index(drop=True)
+        pd.testing.assert_frame_equal(here.drop(columns="tau"), curve.drop(columns="d_k"), rtol=1e-5, atol=1e-7)
+
+
+def test_the_unscaled_axis_is_the_scaled_one_moved_by_the_root_of_d_k():
+    axis = temperature_curve([0.25, 2.0], 64, n_keys=10, n_trials=50, seed=3)            # 2 / sqrt(64) = 0.25
+    moved, unmoved = axis.iloc[1], axis.iloc[2]
+    assert (moved.arm, unmoved.arm) == ("scaled", "unscaled")
+    assert all(abs(moved[name] - unmoved[name]) <= 1e-6 for name in ("peak", "entropy", "jacobian"))
+
+
+@pytest.mark.parametrize("taus", ([], [0.0], [1.0, -1.0], [math.nan], [math.inf], ["1"]))
+def test_the_temperature_axis_refuses_what_is_no_temperature(taus):
+    with pytest.raises(ValueError, match="tau"):
+        temperature_curve(taus, 4, n_trials=2)

@@ -1,6 +1,453 @@
-"""The words of the saturation page."""
+"""The words of the saturation page. Its sentences are chosen and filled by what was computed."""
 
-from qkv_core.text import Msg
+from __future__ import annotations
 
-QUESTION = Msg(en="saturation", es="saturation.")
-SOURCE = Msg(en="Vaswani et al. (2017), “Attention Is All You Need”, section 3.2.1", es="Vaswani et al. (2017), «Attention Is All You Need», sección 3.2.1")
+import math
+from typing import Any
+
+from qkv_core.text import Msg, number
+
+QUESTION = Msg(en="Why is a large q·k bad?", es="¿Por qué es malo un q·k grande?")
+SOURCE = Msg(
+    en="Vaswani et al. (2017), “Attention Is All You Need”, section 3.2.1: “regions where it has extremely small gradients”.",
+    es="Vaswani et al. (2017), «Attention Is All You Need», sección 3.2.1: «regiones donde los gradientes son muy pequeños».",
+)
+
+# The answer
+
+SPREAD = Msg(
+    en="At dₖ = {d_k}, **q · k** spreads with a standard deviation of **{std:.1f}** over {n:,d} draws (theory: "
+    "√{d_k} = {theory:.1f}).",
+    es="Con dₖ = {d_k}, **q · k** tiene una desviación típica de **{std:.1f}** en {n:,d} extracciones (teoría: "
+    "√{d_k} = {theory:.1f}).",
+)
+ALIKE = Msg(
+    en="√dₖ is {root:g} here, so dividing changes nothing: the :yellow[softmax] gives at most **{peak:.1%}** of this row "
+    "to one key, and its Jacobian norm is **{norm:.3f}**. Move dₖ up.",
+    es="Aquí √dₖ vale {root:g}, así que dividir no cambia nada: el :yellow[softmax] da como máximo un **{peak:.1%}** de esta "
+    "fila a una clave, y la norma de su jacobiano es **{norm:.3f}**. Suba dₖ.",
+)
+CERTAIN = Msg(
+    en="Not divided, the :yellow[softmax] gives **{peak:.1%}** of this row to one key, and a row that certain hardly moves: "
+    "the norm of its Jacobian is **{norm}**, only {ratio:.1%} of the {other} it has after dividing by √dₖ = {root:.1f}.",
+    es="Sin dividir, el :yellow[softmax] da un **{peak:.1%}** de esta fila a una sola clave, y una fila tan segura apenas se "
+    "mueve: la norma de su jacobiano es **{norm}**, solo un {ratio:.1%} de la que tiene al dividir por √dₖ = {root:.1f}, "
+    "que es {other}.",
+)
+LESS = Msg(
+    en="Not divided, the :yellow[softmax] gives **{peak:.1%}** of this row to one key, and the row moves less: the norm of "
+    "its Jacobian is **{norm}**, {ratio:.1%} of the {other} it has after dividing by √dₖ = {root:.1f}.",
+    es="Sin dividir, el :yellow[softmax] da un **{peak:.1%}** de esta fila a una sola clave, y la fila se mueve menos: la "
+    "norma de su jacobiano es **{norm}**, un {ratio:.1%} de la que tiene al dividir por √dₖ = {root:.1f}, que es {other}.",
+)
+MORE = Msg(
+    en="Not divided, the :yellow[softmax] gives **{peak:.1%}** of this row to one key, and yet the row still moves well: the "
+    "norm of its Jacobian is **{norm}**, against {other} after dividing by √dₖ = {root:.1f}. Move dₖ up and look again.",
+    es="Sin dividir, el :yellow[softmax] da un **{peak:.1%}** de esta fila a una sola clave, y aun así la fila se mueve bien: "
+    "la norma de su jacobiano es **{norm}**, frente a {other} al dividir por √dₖ = {root:.1f}. Suba dₖ y mire de nuevo.",
+)
+HARDLY = 0.25
+"""Below this share of the other arm's Jacobian norm, a row is said to hardly move."""
+
+# One row
+
+KEYS = Msg(en="Keys n", es="Claves n")
+KEYS_HELP = Msg(
+    en="How many keys the query is compared with, in every picture of this page.",
+    es="Con cuántas claves se compara la consulta, en todas las figuras de esta página.",
+)
+TRIALS = Msg(en="Trials", es="Repeticiones")
+TRIALS_HELP = Msg(
+    en="Over how many queries, each with its own keys, the curves are averaged. More trials, narrower bands.",
+    es="Sobre cuántas consultas, cada una con sus claves, se promedian las curvas. Más repeticiones, bandas más estrechas.",
+)
+ROW = Msg(en="One query, {n} keys", es="Una consulta, {n} claves")
+KEY = Msg(en="key", es="clave")
+WEIGHT = Msg(en="weight", es="peso")
+NOT_DIVIDED = Msg(en="not divided", es="sin dividir")
+DIVIDED = {
+    "sqrt_dk": Msg(en="÷ √dₖ", es="÷ √dₖ"),
+    "none": NOT_DIVIDED,
+    "dk": Msg(en="÷ dₖ", es="÷ dₖ"),
+    "sqrt_dmodel": Msg(en="÷ √d_model", es="÷ √d_model"),
+}
+"""What each scale does to the scores, short enough for a legend."""
+DIVISORS = {
+    "sqrt_dk": Msg(en="√dₖ", es="√dₖ"),
+    "none": Msg(en="1", es="1"),
+    "dk": Msg(en="dₖ", es="dₖ"),
+    "sqrt_dmodel": Msg(en="√d_model", es="√d_model"),
+}
+MARKS = {"unscaled": "■", "scaled": "●", "other": "◆"}
+PEAK_LABEL = Msg(en="key {key}: {weight}", es="clave {key}: {weight}")
+ROW_SAYS = Msg(
+    en="Weights of one query over {n} keys at dₖ = {d_k}, τ = {tau:.2f}. Key {key} fits best; it gets {parts}.",
+    es="Pesos de una consulta sobre {n} claves con dₖ = {d_k}, τ = {tau:.2f}. La clave {key} es la que mejor encaja; recibe "
+    "{parts}.",
+)
+ROW_PART = Msg(en="{peak:.1%} {how}", es="un {peak:.1%} {how}")
+AND = Msg(en=" and ", es=" y ")
+NUMBERS = Msg(en="In numbers", es="En números")
+MEASURE = Msg(en="this row", es="esta fila")
+MEASURES = {
+    "peak": Msg(en="Largest weight", es="Peso mayor"),
+    "entropy": Msg(en="Entropy (share of ln n)", es="Entropía (parte de ln n)"),
+    "effective": Msg(en="Effective keys", es="Claves efectivas"),
+    "jacobian": Msg(en="Jacobian norm", es="Norma del jacobiano"),
+}
+TINY = Msg(en="< {limit:.4f}", es="< {limit:.4f}")
+CHOSEN = Msg(
+    en="In bold: the divisor in the settings, {name} = {value:.4g}.",
+    es="En negrita: el divisor de los ajustes, {name} = {value:.4g}.",
+)
+ROW_COLUMNS = {
+    "arm": (Msg(en="arm", es="caso"), ""),
+    "place": (KEY, ",d"),
+    "weight": (WEIGHT, ".6f"),
+}
+CHECKS = {
+    "kernel": Msg(en="PyTorch’s attention", es="atención de PyTorch"),
+    "jacobian": Msg(en="Jacobian by autograd", es="jacobiano por autograd"),
+    "norm": Msg(en="Jacobian norm", es="norma del jacobiano"),
+    "sums": Msg(en="row sums", es="sumas de fila"),
+    "same": Msg(en="τ · divisor", es="τ · divisor"),
+    "draw": Msg(en="same draw twice", es="mismo sorteo dos veces"),
+}
+
+# The curves
+
+CURVES = Msg(en="The same for every key size", es="Lo mismo para cada tamaño de clave")
+CURVES_LEAD = Msg(
+    en="Means over {trials:,d} queries with {n} keys each, seed {seed}, τ = {tau:.2f}. Bands: 95 % intervals of the mean. "
+    "The upright line is your dₖ.",
+    es="Medias de {trials:,d} consultas con {n} claves cada una, semilla {seed}, τ = {tau:.2f}. Bandas: intervalos del 95 % "
+    "de la media. La línea vertical es su dₖ.",
+)
+D_K = Msg(en="key size dₖ", es="tamaño de clave dₖ")
+TAU = Msg(en="temperature τ", es="temperatura τ")
+CURVE_SAYS = Msg(
+    en="At dₖ = {at:,d}: **{u}** not divided, **{s}** divided. From dₖ = {first:,d} to {last:,d}: {u_first} → {u_last} "
+    "and {s_first} → {s_last}.",
+    es="Con dₖ = {at:,d}: **{u}** sin dividir, **{s}** dividido. De dₖ = {first:,d} a {last:,d}: {u_first} → {u_last} "
+    "y {s_first} → {s_last}.",
+)
+FORMATS = {"peak": ".3f", "entropy": ".3f", "effective": ".2f", "jacobian": ".3f"}
+ARM = Msg(en="arm", es="caso")
+_TABLE = {
+    "peak": (MEASURES["peak"], ".4f"),
+    "peak_low": (Msg(en="from", es="desde"), ".4f"),
+    "peak_high": (Msg(en="to", es="hasta"), ".4f"),
+    "entropy": (MEASURES["entropy"], ".4f"),
+    "entropy_low": (Msg(en="from", es="desde"), ".4f"),
+    "entropy_high": (Msg(en="to", es="hasta"), ".4f"),
+    "effective": (MEASURES["effective"], ".3f"),
+    "effective_low": (Msg(en="from", es="desde"), ".3f"),
+    "effective_high": (Msg(en="to", es="hasta"), ".3f"),
+    "jacobian": (MEASURES["jacobian"], ".4f"),
+    "jacobian_low": (Msg(en="from", es="desde"), ".4f"),
+    "jacobian_high": (Msg(en="to", es="hasta"), ".4f"),
+    "n": (TRIALS, ",d"),
+}
+CURVE_COLUMNS = {"d_k": (Msg(en="dₖ", es="dₖ"), ",d"), "arm_name": (ARM, ""), **_TABLE}
+TAU_COLUMNS = {"tau": (Msg(en="τ", es="τ"), ".3f"), "arm_name": (ARM, ""), **_TABLE}
+
+# What to notice: which sentence is said follows the curve
+
+NOTICE = Msg(en="What to notice", es="En qué fijarse")
+FALLS = Msg(en="falls", es="baja")
+COLLAPSES = Msg(en="collapses", es="se desploma")
+RISE_FALL = Msg(
+    en="Not divided, the Jacobian norm first **rises**, from {first:.3f} at dₖ = {first_d:,d} to {top:.3f} at "
+    "dₖ = {top_d:,d}, and then **{down}** to {last:.3f} at dₖ = {last_d:,d}: {ratio:.0%} of its top.",
+    es="Sin dividir, la norma del jacobiano primero **sube**, de {first:.3f} con dₖ = {first_d:,d} a {top:.3f} con "
+    "dₖ = {top_d:,d}, y después **{down}** hasta {last:.3f} con dₖ = {last_d:,d}: el {ratio:.0%} de su máximo.",
+)
+ONLY_FALL = Msg(
+    en="Not divided, the Jacobian norm is highest at dₖ = {top_d:,d}, {top:.3f}, and **{down}** from there to {last:.3f} "
+    "at dₖ = {last_d:,d}: {ratio:.0%} of its top. At this τ there is no rise.",
+    es="Sin dividir, la norma del jacobiano es máxima con dₖ = {top_d:,d}, {top:.3f}, y desde ahí **{down}** hasta "
+    "{last:.3f} con dₖ = {last_d:,d}: el {ratio:.0%} de su máximo. Con este τ no sube.",
+)
+RISE_UNSURE = Msg(
+    en="Not divided, the Jacobian norm **{down}** from {top:.3f} at dₖ = {top_d:,d} to {last:.3f} at dₖ = {last_d:,d}: "
+    "{ratio:.0%} of its top. Before that the mean rises from {first:.3f}, but {trials:,d} trials are too few: the intervals "
+    "overlap.",
+    es="Sin dividir, la norma del jacobiano **{down}** de {top:.3f} con dₖ = {top_d:,d} a {last:.3f} con dₖ = {last_d:,d}: "
+    "el {ratio:.0%} de su máximo. Antes la media sube desde {first:.3f}, pero {trials:,d} repeticiones son pocas: los "
+    "intervalos se solapan.",
+)
+ONLY_RISE = Msg(
+    en="Not divided, the Jacobian norm **rises** from {first:.3f} at dₖ = {first_d:,d} to {top:.3f} at dₖ = {top_d:,d}; "
+    "up to dₖ = {last_d:,d} no fall shows beyond the intervals.",
+    es="Sin dividir, la norma del jacobiano **sube** de {first:.3f} con dₖ = {first_d:,d} a {top:.3f} con dₖ = {top_d:,d}; "
+    "hasta dₖ = {last_d:,d} no se ve una bajada más allá de los intervalos.",
+)
+NO_CHANGE = Msg(
+    en="Not divided, the Jacobian norm goes from {first:.3f} to {last:.3f}; with {trials:,d} trials the intervals overlap, "
+    "so neither a rise nor a fall shows.",
+    es="Sin dividir, la norma del jacobiano va de {first:.3f} a {last:.3f}; con {trials:,d} repeticiones los intervalos se "
+    "solapan, así que no se ve ni subida ni bajada.",
+)
+PEAK_OVER = Msg(
+    en="The largest weight goes from {first:.1%} to {last:.1%}; it first passes {limit:.0%} at dₖ = {over:,d}. "
+    "The entropy left at dₖ = {last_d:,d} is {entropy:.1%} of ln n.",
+    es="El peso mayor va del {first:.1%} al {last:.1%}; supera por primera vez el {limit:.0%} con dₖ = {over:,d}. "
+    "La entropía que queda con dₖ = {last_d:,d} es un {entropy:.1%} de ln n.",
+)
+PEAK_UNDER = Msg(
+    en="The largest weight goes from {first:.1%} to {last:.1%} and never passes {limit:.0%}. The entropy left at "
+    "dₖ = {last_d:,d} is {entropy:.1%} of ln n.",
+    es="El peso mayor va del {first:.1%} al {last:.1%} y nunca supera el {limit:.0%}. La entropía que queda con "
+    "dₖ = {last_d:,d} es un {entropy:.1%} de ln n.",
+)
+STEADY = Msg(
+    en="Divided by √dₖ, the norm stays between {low:.3f} and {high:.3f} and the largest weight between {peak_low:.1%} and "
+    "{peak_high:.1%}, whatever dₖ is.",
+    es="Al dividir por √dₖ, la norma se queda entre {low:.3f} y {high:.3f}, y el peso mayor entre {peak_low:.1%} y "
+    "{peak_high:.1%}, sea cual sea dₖ.",
+)
+TIMES = Msg(
+    en="At dₖ = {last_d:,d} a divided row has **{times:.1f} times** the Jacobian norm of an undivided one. The gradient that "
+    "reaches q and k is multiplied by that Jacobian.",
+    es="Con dₖ = {last_d:,d}, una fila dividida tiene **{times:.1f} veces** la norma del jacobiano de una sin dividir. El "
+    "gradiente que llega a q y k se multiplica por ese jacobiano.",
+)
+
+# The temperature
+
+TEMPERATURE = Msg(en="The temperature pulls the same lever", es="La temperatura mueve la misma palanca")
+TEMPERATURE_LEAD = Msg(
+    en="At dₖ = {d_k:,d}, the dashed curve is the solid one moved right by a factor of √dₖ = {root:.4g}. Shaded: the "
+    "lesson’s range of τ, {low:.1f} to {high:.1f}. The upright line is your τ.",
+    es="Con dₖ = {d_k:,d}, la curva discontinua es la continua desplazada a la derecha por un factor √dₖ = {root:.4g}. "
+    "Sombreado: los τ de la lección, de {low:.1f} a {high:.1f}. La línea vertical es su τ.",
+)
+TEMPERATURE_ALIKE = Msg(
+    en="At dₖ = {d_k:,d}, √dₖ = {root:.4g}, and the two curves are one. Shaded: the lesson’s range of τ, {low:.1f} to "
+    "{high:.1f}. The upright line is your τ.",
+    es="Con dₖ = {d_k:,d}, √dₖ = {root:.4g}, y las dos curvas son una. Sombreado: los τ de la lección, de {low:.1f} a "
+    "{high:.1f}. La línea vertical es su τ.",
+)
+TAU_SAYS = Msg(
+    en="At τ = {at:.2f}: **{u}** not divided, **{s}** divided. From τ = {first:.1f} to {last:.1f}: {u_first} → {u_last} and "
+    "{s_first} → {s_last}.",
+    es="Con τ = {at:.2f}: **{u}** sin dividir, **{s}** dividido. De τ = {first:.1f} a {last:.1f}: {u_first} → {u_last} y "
+    "{s_first} → {s_last}.",
+)
+
+SAME = Msg(en="τ · √dₖ is one number", es="τ · √dₖ es un solo número")
+SAME_LEAD = Msg(
+    en="Divide by √dₖ = {root:.4g} at τ = {tau:.2f}, or don’t divide and set τ = {hot:.4g}: the product is **{product:.4g}** "
+    "both times, and the weights of the row are the same.",
+    es="Divida por √dₖ = {root:.4g} con τ = {tau:.2f}, o no divida y ponga τ = {hot:.4g}: el producto es **{product:.4g}** "
+    "en ambos casos, y los pesos de la fila son los mismos.",
+)
+SAME_SAYS = Msg(
+    en="Both settings side by side over the same {n} keys; the largest difference between two stems is {difference:.1e}. "
+    "Leaving the scale out is a temperature of 1/√dₖ = {cold:.3g}.",
+    es="Los dos ajustes, lado a lado, sobre las mismas {n} claves; la mayor diferencia entre dos pesos es {difference:.1e}. "
+    "Quitar la escala equivale a una temperatura de 1/√dₖ = {cold:.3g}.",
+)
+SAME_ARMS = {
+    "scaled": Msg(en="÷ √dₖ, at τ", es="÷ √dₖ, con τ"),
+    "unscaled": Msg(en="not divided, at τ·√dₖ", es="sin dividir, con τ·√dₖ"),
+}
+
+# The four divisors
+
+LAB = Msg(en="Which divisor?", es="¿Qué divisor?")
+LAB_LEAD = Msg(
+    en="The same draw, divided four ways. With {heads} heads, d_model = {heads} × {d_k:,d} = {d_model:,d}. The scores that "
+    "spread closest to 1 are those divided by **{nearest}**: {std:.2f}.",
+    es="El mismo sorteo, dividido de cuatro maneras. Con {heads} cabezas, d_model = {heads} × {d_k:,d} = {d_model:,d}. Las "
+    "puntuaciones con desviación más próxima a 1 son las divididas por **{nearest}**: {std:.2f}.",
+)
+LAB_LEAD_ONE = Msg(
+    en="The same draw, divided four ways. With one head, d_model = dₖ = {d_model:,d}. The scores that spread closest to 1 "
+    "are those divided by **{nearest}**: {std:.2f}.",
+    es="El mismo sorteo, dividido de cuatro maneras. Con una cabeza, d_model = dₖ = {d_model:,d}. Las puntuaciones con "
+    "desviación más próxima a 1 son las divididas por **{nearest}**: {std:.2f}.",
+)
+LAB_SAYS = Msg(
+    en="Your divisor, {name} = {value:.4g}, gives a standard deviation of **{std:.3g}** (theory {theory:.3g}) and a largest "
+    "weight of **{peak:.1%}** on average; {n} equal weights would be {even:.1%} each. Large dot: your divisor. Upright "
+    "tick: theory.",
+    es="Su divisor, {name} = {value:.4g}, da una desviación típica de **{std:.3g}** (teoría {theory:.3g}) y un peso mayor del "
+    "**{peak:.1%}** en promedio; {n} pesos iguales serían del {even:.1%} cada uno. Punto grande: su divisor. Raya vertical: "
+    "teoría.",
+)
+STD = Msg(en="standard deviation of the scores", es="desviación típica de las puntuaciones")
+LAB_HEAD = (
+    Msg(en="divisor", es="divisor"),
+    Msg(en="value", es="valor"),
+    Msg(en="std of scores", es="desv. típica"),
+    Msg(en="largest weight", es="peso mayor"),
+    Msg(en="entropy / ln n", es="entropía / ln n"),
+    Msg(en="effective keys", es="claves efectivas"),
+    Msg(en="Jacobian norm", es="norma del jacobiano"),
+)
+LAB_COLUMNS = {
+    "name": (LAB_HEAD[0], ""),
+    "value": (LAB_HEAD[1], ".3f"),
+    "theory": (Msg(en="std, theory", es="desv. típica, teoría"), ".4f"),
+    "std": (LAB_HEAD[2], ".4f"),
+    "std_low": (Msg(en="from", es="desde"), ".4f"),
+    "std_high": (Msg(en="to", es="hasta"), ".4f"),
+    **_TABLE,
+}
+
+# The Jacobian
+
+JACOBIAN = Msg(en="What this row can still learn", es="Lo que esta fila aún puede aprender")
+FORMULA = r"J_{ij} = \frac{\partial a_i}{\partial s_j} = a_i\,(\delta_{ij} - a_j)"
+JACOBIAN_LEAD = Msg(
+    en="Each cell says how much weight i moves when score j does. Training reaches q and k only through this matrix; where "
+    "it is empty, nothing is learned from this row.",
+    es="Cada celda dice cuánto se mueve el peso i cuando lo hace la puntuación j. El entrenamiento solo llega a q y k a "
+    "través de esta matriz; donde está vacía, de esta fila no se aprende nada.",
+)
+JACOBIAN_TITLE = Msg(en="**{mark} {name}**: norm {norm}", es="**{mark} {name}**: norma {norm}")
+JACOBIAN_SAYS = Msg(
+    en="Largest entry **{entry}**, at row {row}, column {col}: a small push to score {col} moves weight {row} by {entry} of "
+    "it. Each row adds up to 0: what one weight wins, the others lose.",
+    es="Entrada mayor **{entry}**, en la fila {row}, columna {col}: un pequeño empujón a la puntuación {col} mueve el peso "
+    "{row} en {entry} de él. Cada fila suma 0: lo que un peso gana, los demás lo pierden.",
+)
+MOVED = Msg(en="weight i", es="peso i")
+PUSHED = Msg(en="score j", es="puntuación j")
+ENTRY = Msg(en="aᵢ (δᵢⱼ − aⱼ)", es="aᵢ (δᵢⱼ − aⱼ)")
+JACOBIAN_COLUMNS = {
+    "row_label": (MOVED, ""),
+    "col_label": (PUSHED, ""),
+    "value": (ENTRY, ".6f"),
+}
+
+# Predict, then reveal
+
+PREDICT = Msg(
+    en="Nothing is divided, τ = {tau:.2f}. dₖ goes from {now:,d} to {then:,d}. What does the mean Jacobian norm do?",
+    es="No se divide nada, τ = {tau:.2f}. dₖ pasa de {now:,d} a {then:,d}. ¿Qué hace la norma media del jacobiano?",
+)
+ANSWERS = (
+    Msg(en="It rises", es="Sube"),
+    Msg(en="It falls", es="Baja"),
+    Msg(en="No change beyond the intervals", es="No cambia más allá de los intervalos"),
+)
+BECAUSE = Msg(
+    en="It is {a:.3f} (between {a_low:.3f} and {a_high:.3f}) at dₖ = {now:,d} and {b:.3f} (between {b_low:.3f} and "
+    "{b_high:.3f}) at dₖ = {then:,d}. The mean largest weight goes from {peak_a:.1%} to {peak_b:.1%}.",
+    es="Es {a:.3f} (entre {a_low:.3f} y {a_high:.3f}) con dₖ = {now:,d} y {b:.3f} (entre {b_low:.3f} y {b_high:.3f}) con "
+    "dₖ = {then:,d}. El peso mayor medio pasa del {peak_a:.1%} al {peak_b:.1%}.",
+)
+
+TRY = {
+    "one": (
+        Msg(en="dₖ = 1", es="dₖ = 1"),
+        Msg(en="Where are the two arms one and the same?", es="¿Dónde coinciden los dos casos?"),
+    ),
+    "top": (
+        Msg(en="dₖ = 4", es="dₖ = 4"),
+        Msg(
+            en="Is the undivided Jacobian norm already smaller than the divided one?",
+            es="¿Ya es menor la norma del jacobiano sin dividir que la del dividido?",
+        ),
+    ),
+    "long": (
+        Msg(en="dₖ = 1024, not divided", es="dₖ = 1024, sin dividir"),
+        Msg(en="How many keys does the row still read?", es="¿Cuántas claves lee todavía la fila?"),
+    ),
+    "cold": (
+        Msg(en="Cold: τ = 0.20", es="Frío: τ = 0,20"),
+        Msg(
+            en="Does dividing by √dₖ still keep the row from saturating?",
+            es="¿Basta aún dividir por √dₖ para que la fila no se sature?",
+        ),
+    ),
+    "swap": (
+        Msg(en="dₖ = 16, τ = 4, not divided", es="dₖ = 16, τ = 4, sin dividir"),
+        Msg(
+            en="The temperature does the divisor’s work. Compare with τ = 1, divided.",
+            es="La temperatura hace el trabajo del divisor. Compare con τ = 1, dividido.",
+        ),
+    ),
+    "too_much": (
+        Msg(en="Divide by dₖ = 512", es="Dividir por dₖ = 512"),
+        Msg(en="How far are the weights from equal?", es="¿Cuánto distan los pesos de ser iguales?"),
+    ),
+    "width": (
+        Msg(en="Divide by √d_model, 16 heads", es="Dividir por √d_model, 16 cabezas"),
+        Msg(
+            en="A common slip: the width of the model instead of the key’s. What does it do to the row?",
+            es="Un desliz frecuente: el ancho del modelo en vez del de la clave. ¿Qué le hace a la fila?",
+        ),
+    ),
+    "many": (
+        Msg(en="32 keys", es="32 claves"),
+        Msg(en="Do more keys save the undivided row?", es="¿Más claves salvan a la fila sin dividir?"),
+    ),
+    "few": (
+        Msg(en="Only 25 trials", es="Solo 25 repeticiones"),
+        Msg(en="What can the bands no longer tell apart?", es="¿Qué dejan de distinguir las bandas?"),
+    ),
+}
+
+
+# Sentences that follow the data
+
+
+def small(value: float, lang: str) -> str:
+    """A number between 0 and 1 with three digits that count, also when it is tiny."""
+    if value == 0 or value >= 0.0995:
+        return number(value, ".3f", lang)
+    return number(value, ".4f" if value >= 0.00095 else ".1e", lang)
+
+
+def lead(d_k: int, std: float, n: int, row: Any, lang: str) -> str:
+    """What the dot products are like, and what the softmax made of the row without the divisor.
+
+    Args:
+        std: of the n dot products q.k; row: with unscaled and scaled (peak, norm, divisor).
+    """
+    raw, scaled = row.unscaled, row.scaled
+    spread = SPREAD(lang, d_k=d_k, std=std, n=n, theory=math.sqrt(d_k))
+    if d_k == 1:
+        return f"{spread} {ALIKE(lang, root=scaled.divisor, peak=raw.peak, norm=raw.norm)}"
+    ratio = raw.norm / scaled.norm if scaled.norm else math.nan
+    msg = CERTAIN if ratio < HARDLY else LESS if ratio < 1 else MORE
+    values = {"norm": small(raw.norm, lang), "other": small(scaled.norm, lang)}
+    return f"{spread} {msg(lang, peak=raw.peak, ratio=ratio, root=scaled.divisor, **values)}"
+
+
+def row_says(row: Any, d_k: int, tau: float, lang: str) -> str:
+    parts = [ROW_PART(lang, peak=arm.peak, how=DIVIDED[arm.scale](lang)) for arm in row.arms]
+    told = ", ".join(parts[:-1]) + AND(lang) + parts[-1]
+    return ROW_SAYS(lang, n=len(row.unscaled.weights), d_k=d_k, tau=tau, key=row.unscaled.key + 1, parts=told)
+
+
+def notice(facts: Any, low: Any, high: Any, trials: int, limit: float, lang: str) -> tuple[str, ...]:
+    """What to notice on the curve, a sentence a fact. low, high: ends of the scaled arm's means, by measure."""
+    values = {
+        "first": facts.jacobian_first, "top": facts.jacobian_top, "last": facts.jacobian_last, "ratio": facts.ratio,
+        "first_d": facts.first_d, "top_d": facts.top_d, "last_d": facts.last_d, "trials": trials,
+        "down": (COLLAPSES if facts.ratio < 0.5 else FALLS)(lang),
+    }  # fmt: skip
+    if facts.falls and facts.rises:
+        jacobian = RISE_FALL
+    elif facts.falls:
+        jacobian = ONLY_FALL if facts.top_d == facts.first_d else RISE_UNSURE
+    else:
+        jacobian = ONLY_RISE if facts.rises else NO_CHANGE
+    peak = PEAK_UNDER if facts.over_90_d is None else PEAK_OVER
+    told = [
+        jacobian(lang, **values),
+        peak(
+            lang, first=facts.peak_first, last=facts.peak_last, limit=limit, over=facts.over_90_d, last_d=facts.last_d,
+            entropy=facts.unscaled_entropy_last,
+        ),
+        STEADY(
+            lang, low=low["jacobian"], high=high["jacobian"], peak_low=low["peak"], peak_high=high["peak"]
+        ),
+    ]  # fmt: skip
+    if facts.jacobian_last:
+        told.append(TIMES(lang, last_d=facts.last_d, times=facts.scaled_jacobian_last / facts.jacobian_last))
+    return tuple(told)

@@ -1,0 +1,271 @@
+"""What the saturation page shows, computed once for all viewers of the same settings. Small records and frames."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+
+import pandas as pd
+import streamlit as st
+import torch
+import torch.nn.functional as F
+
+from qkv_core import saturation as core
+from qkv_core import settings
+from qkv_core.attention import SCALES, divisor
+
+MEASURES = ("peak", "entropy", "effective", "jacobian")
+"""In the order of the page."""
+D_KS = settings.POWERS
+FAR = 4
+"""How many times larger the d_k of the question is."""
+APART = 0.085
+"""The least distance of two labels on the axis of the weights."""
+LOW_TAU, HIGH_TAU, TAUS = 0.1, 5.0, 25
+CODE = (core.ten_keys, core.saturation_curve, core.row_measures, core.same_product)
+
+
+@dataclass(frozen=True)
+class Arm:
+    """One row of weights. code: unscaled, scaled or other; scale: the token of its divisor; key: the peak's, from 0.
+
+    entry: the largest of the Jacobian, at (row, col), from 0.
+    """
+
+    code: str
+    scale: str
+    divisor: float
+    weights: tuple[float, ...]
+    jacobian: tuple[tuple[float, ...], ...]
+    norm: float
+    peak: float
+    entropy: float
+    effective: float
+    key: int
+    entry: float
+    row: int
+    col: int
+
+
+@dataclass(frozen=True)
+class Row:
+    """One query over its keys: two arms, or three where the chosen divisor is another; and the checks on them.
+
+    chosen: the code of the arm that the scale of the settings names.
+    slack: what float32 rounds away of weights whose scores are this large.
+    """
+
+    arms: tuple[Arm, ...]
+    chosen: str
+    kernel: float
+    jacobian: float
+    norm: float
+    sums: float
+    slack: float
+
+    def arm(self, code: str) -> Arm:
+        return next(arm for arm in self.arms if arm.code == code)
+
+    @property
+    def unscaled(self) -> Arm:
+        return self.arm("unscaled")
+
+    @property
+    def scaled(self) -> Arm:
+        return self.arm("scaled")
+
+    @property
+    def beside(self) -> Arm:
+        """The arm to set beside the undivided one: the chosen one, unless that is the undivided one itself."""
+        return self.scaled if self.chosen == "unscaled" else self.arm(self.chosen)
+
+
+@st.cache_resource(show_spinner=False, max_entries=256)
+def row(d_k: int, heads: int, n_keys: int, seed: int, tau: float, scale: str) -> Row:
+    value = divisor(scale, d_k, heads * d_k)
+    drawn = core.ten_keys(d_k, n_keys, seed, tau, value)
+    two = core.ten_keys(d_k, n_keys, seed, tau)
+    found = [("unscaled", "none", two.unscaled), ("scaled", "sqrt_dk", two.scaled)]
+    if scale == "none":
+        chosen = "unscaled"
+    elif value == two.scaled.divisor:
+        chosen = "scaled"
+    else:
+        chosen = "other"
+        found.append(("other", scale, drawn.scaled))
+    checked = [_differences(two.q, two.k, arm, tau) for _, _, arm in found]
+    largest = max(float(arm.scores.abs().max()) for _, _, arm in found)
+    return Row(
+        arms=tuple(_shown(code, token, arm) for code, token, arm in found),
+        chosen=chosen,
+        kernel=max(c[0] for c in checked),
+        jacobian=max(c[1] for c in checked),
+        norm=max(c[2] for c in checked),
+        sums=max(c[3] for c in checked),
+        slack=max(1e-6, 4 * torch.finfo(torch.float32).eps * largest),
+    )
+
+
+def _shown(code: str, scale: str, arm: core.Arm) -> Arm:
+    flat = int(arm.jacobian.argmax())
+    i, j = divmod(flat, len(arm.jacobian))
+    return Arm(
+        code, scale, arm.divisor, tuple(arm.weights.tolist()), tuple(map(tuple, arm.jacobian.tolist())),
+        arm.jacobian_norm, arm.peak, arm.entropy, arm.effective, int(arm.weights.argmax()),
+        float(arm.jacobian[i, j]), i, j,
+    )  # fmt: skip
+
+
+def _differences(q: torch.Tensor, k: torch.Tensor, arm: core.Arm, tau: float) -> tuple[float, float, float, float]:
+    """Largest differences: PyTorch's attention, autograd's Jacobian, the norm of the matrix, sums of the rows."""
+    identity = torch.eye(len(k))  # values that hand the weights through
+    kernel = F.scaled_dot_product_attention(q[None, None], k[None], identity[None], scale=1 / (arm.divisor * tau))
+    auto = torch.autograd.functional.jacobian(lambda s: torch.softmax(s, -1), arm.scores.double())
+    sums = max(abs(float(arm.weights.sum()) - 1), float(arm.jacobian.sum(-1).abs().max()))
+    return (
+        float((kernel[0, 0] - arm.weights).abs().max()),
+        float((auto - arm.jacobian).abs().max()),
+        abs(float(auto.norm()) - arm.jacobian_norm),
+        sums,
+    )
+
+
+def ten_frame(shown: Row, words: tuple[tuple[str, str], ...], peak: str, number: object) -> pd.DataFrame:
+    """The marks of the weights, with each arm's peak named. words: arm -> its name; number: how a share is written."""
+    names = dict(words)
+    places = _labels({arm.code: arm.peak for arm in shown.arms})
+    n = len(shown.unscaled.weights)
+    rows = [
+        {
+            "key": j,
+            "arm": arm.code,
+            "weight": weight,
+            "text": number(weight, ".4f"),
+            "name": names[arm.code],
+            "label": peak.format(key=j + 1, weight=number(weight, ".1%")) if j == arm.key else "",
+            "label_y": places[arm.code] if j == arm.key else None,
+            "left": j >= n / 2,
+        }
+        for arm in shown.arms
+        for j, weight in enumerate(arm.weights)
+    ]
+    return pd.DataFrame(rows)
+
+
+def _labels(peaks: dict[str, float]) -> dict[str, float]:
+    """Where the labels of the peaks stand, high to low, each at its peak or below the one above it."""
+    places: dict[str, float] = {}
+    above = 1.0 + APART
+    for code, value in sorted(peaks.items(), key=lambda item: -item[1]):
+        above = places[code] = min(value, above - APART)
+    lift = max(0.0, APART / 2 - above)
+    return {code: place + lift for code, place in places.items()}
+
+
+@dataclass(frozen=True, eq=False)
+class Curve:
+    """The curve over d_k and what can be said of it. low, high: of the scaled arm's means, by measure."""
+
+    frame: pd.DataFrame
+    facts: core.Noticed
+    low: dict[str, float]
+    high: dict[str, float]
+
+    def at(self, d_k: int, arm: str) -> pd.Series:
+        found = self.frame
+        return found[(found["d_k"] == d_k) & (found["arm"] == arm)].iloc[0]
+
+
+@st.cache_resource(show_spinner=False, max_entries=256)
+def curve(n_keys: int, trials: int, seed: int, tau: float) -> Curve:
+    frame = core.saturation_curve(D_KS, n_keys, trials, seed, tau)
+    scaled = frame[frame["arm"] == "scaled"]
+    low = {name: float(scaled[name].min()) for name in MEASURES}
+    high = {name: float(scaled[name].max()) for name in MEASURES}
+    return Curve(frame, core.noticed(frame), low, high)
+
+
+def line(frame: pd.DataFrame, x: str, measure: str, now: float) -> pd.DataFrame:
+    """The marks of one measure against d_k or tau; `now` is where the rule stands."""
+    names = {x: "x", measure: "value", f"{measure}_low": "low", f"{measure}_high": "high"}
+    return frame[[x, "arm", *list(names)[1:]]].rename(columns=names).assign(now=float(now))
+
+
+@st.cache_resource(show_spinner=False, max_entries=256)
+def temperatures(d_k: int, n_keys: int, trials: int, seed: int) -> pd.DataFrame:
+    step = (HIGH_TAU / LOW_TAU) ** (1 / (TAUS - 1))
+    return core.temperature_curve([LOW_TAU * step**i for i in range(TAUS)], d_k, n_keys, trials, seed)
+
+
+@dataclass(frozen=True, eq=False)
+class Lab:
+    """The four divisors on one draw. std: of q.k itself; nearest: the scale whose scores spread closest to 1.
+
+    agrees: the largest difference from the curve's own row of the same two divisors.
+    """
+
+    frame: pd.DataFrame
+    std: float
+    nearest: str
+    agrees: float
+
+    def of(self, scale: str) -> pd.Series:
+        return self.frame[self.frame["divisor"] == scale].iloc[0]
+
+
+@st.cache_resource(show_spinner=False, max_entries=256)
+def lab(d_k: int, heads: int, n_keys: int, trials: int, seed: int, tau: float) -> Lab:
+    frame = core.divisor_lab(d_k, heads * d_k, n_keys, trials, seed, tau)
+    frame = frame.assign(place=range(len(SCALES)))
+    rows = frame.set_index("divisor")
+    near = rows["std"].map(lambda std: abs(math.log(std)))
+    whole = curve(n_keys, trials, seed, tau)
+    agrees = max(
+        abs(rows.loc[scale, name] - whole.at(d_k, arm)[name])
+        for scale, arm in (("none", "unscaled"), ("sqrt_dk", "scaled"))
+        for name in MEASURES
+    )
+    return Lab(frame, float(rows.loc["none", "std"]) * tau, str(near.idxmin()), float(agrees))
+
+
+@dataclass(frozen=True, eq=False)
+class Same:
+    """Two settings with one product: (tau, divisor) of each, the product, the weights and their difference."""
+
+    product: float
+    first: tuple[float, float]
+    second: tuple[float, float]
+    difference: float
+    frame: pd.DataFrame
+
+
+@st.cache_resource(show_spinner=False, max_entries=256)
+def same(d_k: int, n_keys: int, seed: int, tau: float) -> Same:
+    found = core.same_product(d_k, n_keys, seed, tau)
+    frame = pd.DataFrame(
+        {"key": j, "arm": arm, "weight": weight}
+        for arm, weights in (("scaled", found.first_weights), ("unscaled", found.second_weights))
+        for j, weight in enumerate(weights.tolist())
+    )
+    return Same(found.product, found.first, found.second, found.difference, frame)
+
+
+@dataclass(frozen=True)
+class Asked:
+    """A question about the unscaled Jacobian norm at two d_k. answer: 0 it rises, 1 it falls, 2 within the intervals."""
+
+    now: int
+    then: int
+    norms: tuple[float, float]
+    lows: tuple[float, float]
+    highs: tuple[float, float]
+    peaks: tuple[float, float]
+    answer: int
+
+
+def asked(found: Curve, d_k: int) -> Asked:
+    then = d_k * FAR if d_k * FAR <= D_KS[-1] else d_k // FAR
+    a, b = found.at(d_k, "unscaled"), found.at(then, "unscaled")
+    answer = 0 if b.jacobian_low > a.jacobian_high else 1 if b.jacobian_high < a.jacobian_low else 2
+    pairs = [(float(a[name]), float(b[name])) for name in ("jacobian", "jacobian_low", "jacobian_high", "peak")]
+    return Asked(d_k, then, *pairs, answer)
