@@ -220,7 +220,7 @@ def bad_heads() -> None:
     st.subheader(say(text.BAD), anchor=False)
     st.markdown(say(text.BAD_LEAD, H=bad, C=C))
     head_error(bad, "other")
-    st.button(say(text.TRY_BAD, H=bad), key="bad_h", on_click=state.put, kwargs={"H": bad}, type="primary")
+    st.button(say(text.TRY_BAD, H=bad), key="bad_h", on_click=state.put, kwargs={"H": bad})
 
 
 def predict() -> None:

@@ -227,7 +227,6 @@ def origin(
         color=alt.Color("token:Q", scale=alt.Scale(domain=[0, max(tokens - 1, 1)], range=shades), legend=None),
         stroke=alt.condition("datum.wrong", alt.value(p.wrong), alt.value(p.muted)),
         strokeWidth=alt.condition("datum.wrong", alt.value(2.5), alt.value(1)),
-        strokeDash=alt.condition("datum.wrong", alt.value([5, 3]), alt.value([1, 0])),
     )
     big = base.mark_text(fontSize=19, fontWeight=600, dy=-8, color=p.text).encode(text="label:N")
     small = base.mark_text(fontSize=14, dy=13, color=p.text).encode(text="channels:N")

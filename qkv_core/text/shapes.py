@@ -337,10 +337,10 @@ FOLLOW_COLUMNS = {
 STRIP = Msg(en="The memory of {tensor}", es="La memoria de {tensor}")
 PARTS = {
     "element": Msg(en="your number", es="su número"),
-    "row": Msg(en="its row, along {axis}", es="su fila, a lo largo de {axis}"),
-    "column": Msg(en="along {axis}", es="a lo largo de {axis}"),
-    "tensor": Msg(en="the rest of {tensor}", es="el resto de {tensor}"),
-    "other": Msg(en="not in {tensor}", es="fuera de {tensor}"),
+    "row": Msg(en="its row (axis {axis})", es="su fila (eje {axis})"),
+    "column": Msg(en="its column (axis {axis})", es="su columna (eje {axis})"),
+    "tensor": Msg(en="rest of {tensor}", es="resto de {tensor}"),
+    "other": Msg(en="outside {tensor}", es="fuera de {tensor}"),
 }
 STRIP_AXIS = Msg(en="first number of the line", es="primer número de la línea")
 STRIP_SAYS = Msg(
