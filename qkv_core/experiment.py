@@ -4,13 +4,13 @@ import numbers
 from dataclasses import dataclass
 
 from qkv_core.attention import SCALES, divisor
-from qkv_core.lockstep import OPTIMIZERS
 from qkv_core.masks import MASKS, whole
 from qkv_core.nets import Net
 from qkv_core.tasks import TASKS, task
 
 CAT_SAT = "cat_sat"
 TASK_KEYS = (CAT_SAT, *TASKS)
+OPTIMIZERS = ("sgd", "adam")
 
 
 @dataclass(frozen=True)
@@ -101,8 +101,8 @@ class Config:
 
     def net(self, arm: Arm) -> Net:
         """Return the sizes of an arm's net."""
-        return Net(None if self.task == CAT_SAT else task(self.task), own(arm.d_k, self.d_k), own(arm.heads, self.heads),
-                   own(arm.layers, self.layers), self.mask)
+        learned = None if self.task == CAT_SAT else task(self.task)
+        return Net(learned, own(arm.d_k, self.d_k), own(arm.heads, self.heads), own(arm.layers, self.layers), self.mask)
 
     def factor(self, arm: Arm) -> float:
         """Return what an arm multiplies its scores by, 1 / (divisor * tau)."""

@@ -9,13 +9,14 @@ from dataclasses import dataclass
 import torch
 from torch import Tensor
 
-from qkv_core.nets import Net, accuracy, forward, gradient_norms, inputs, losses, row_shares, sharpness
+from qkv_core.experiment import CAT_SAT, Arm, Config, own
+from qkv_core.nets import (Net, accuracy, forward, gradient_norms, inputs, lesson_start, losses, row_shares, sharpness,
+                           start, tenths)
 from qkv_core.tasks import BLOCK, batches
+from qkv_core.triad import cat_sat
 
 MEASURES = ("loss", "norm_q", "norm_k", "norm_v", "entropy", "frozen", "accuracy")
 """What a step records of each run, in the order of the buffer."""
-
-OPTIMIZERS = ("sgd", "adam")
 
 _BETA_1, _BETA_2, _EPS = 0.9, 0.999, 1e-8
 
@@ -37,7 +38,7 @@ class Group:
     alive: Tensor
     rate: Tensor
 
-    STATE = ("theta", "m", "v", "alive", "rate")
+    STATE = ("theta", "m", "v", "alive")
 
     def state(self) -> dict[str, Tensor]:
         """Return a copy on the CPU of all that training changes."""
@@ -50,43 +51,73 @@ class Group:
             getattr(self, name).copy_(state[name])
 
 
-def group(net: Net, runs: list[int], theta: Tensor, factor: Tensor, optimizer: str, device: torch.device) -> Group:
-    """Return a group at step 0. theta: tensor (R, P) and factor: tensor (R,), on the CPU, in the dtype of the work."""
-    R, P = theta.shape
-    moments = torch.zeros(R if optimizer == "adam" else 0, P, dtype=theta.dtype)
-    made = Group(net, runs, factor.view(-1, 1, 1), theta.clone(), moments, moments.clone(),
-                 torch.ones(R, 1, dtype=torch.bool), torch.zeros(R, 1, dtype=theta.dtype))
-    return to_device(made, device)
+def build(config: Config, device: torch.device) -> "Lockstep":
+    """Return an experiment at step 0; the weights are drawn on the CPU, so that they are the same on every device."""
+    S, dtype = len(config.seeds), getattr(torch, config.dtype)
+    arms_of: dict[Net, list[int]] = {}
+    for a, arm in enumerate(config.arms):
+        arms_of.setdefault(config.net(arm), []).append(a)
+    groups = []
+    for net, arms in arms_of.items():
+        runs = [a * S + s for a in arms for s in range(S)]
+        theta = torch.stack([_start(config, config.arms[a], seed) for a in arms for seed in config.seeds])
+        factor = torch.tensor([[[config.factor(config.arms[run // S])]] for run in runs], dtype=torch.float64)
+        moments = torch.zeros(len(runs) if config.optimizer == "adam" else 0, theta.shape[1])
+        floats = (x.to(device, dtype, copy=True) for x in (factor, theta, moments, moments, torch.zeros(len(runs), 1)))
+        factor, theta, m, v, rate = floats
+        alive = torch.ones(len(runs), 1, dtype=torch.bool, device=device)
+        groups.append(Group(net, runs, factor, theta.requires_grad_(), m, v, alive, rate))
+    made = Lockstep(config, groups)
+    made.set_rates(tuple(own(arm.lr, config.lr) for arm in config.arms))
+    return made
 
 
-def to_device(made: Group, device: torch.device) -> Group:
-    """Return the group on a device; fresh tensors, theta a leaf that asks for its gradient."""
-    there = {name: getattr(made, name).detach().to(device, copy=True) for name in ("factor", *Group.STATE)}
-    there["theta"].requires_grad_()
-    return Group(made.net, made.runs, **there)
+def _start(config: Config, arm: Arm, seed: int) -> Tensor:
+    if config.start == "lesson":
+        return lesson_start()
+    return start(config.net(arm), seed, own(arm.init_size, config.init_size))
+
+
+def given(config: Config) -> tuple[Tensor, Tensor]:
+    """Return X (3, 4) and the target (3, 4) of a cat-sat experiment, on the CPU in its dtype."""
+    X, *_, target, _ = cat_sat()
+    target = tenths(target) if config.target is None else torch.tensor(config.target, dtype=torch.float64)
+    return tuple(x.to(getattr(torch, config.dtype)) for x in (tenths(X), target))
 
 
 class Lockstep:
     """All groups of an experiment on one device.
 
     Args:
-        groups: list of Group on that device. task_key: str, or "cat_sat". seeds: tuple of int. batch: examples a step.
-        optimizer: "sgd" or "adam". given: (X (3, 4), target (3, 4)) of the cat sat, or None.
+        config: Config. groups: list of Group on that device, which `build` makes.
     """
 
-    def __init__(self, groups: list[Group], task_key: str, seeds: tuple[int, ...], batch: int, optimizer: str,
-                 given: tuple[Tensor, Tensor] | None):
-        self.groups, self.task_key, self.seeds, self.batch, self.optimizer = groups, task_key, seeds, batch, optimizer
-        theta = groups[0].theta
-        self.device, self.dtype = theta.device, theta.dtype
-        on = {"device": theta.device, "dtype": theta.dtype}
-        self.given = None if given is None else tuple(x.to(**on) for x in given)
-        self.masks = [None if (mask := g.net.allowed()) is None else mask.to(theta.device) for g in groups]
+    def __init__(self, config: Config, groups: list[Group]):
+        self.config, self.groups = config, groups
+        on = {"device": groups[0].theta.device, "dtype": groups[0].theta.dtype}
+        self.given = tuple(x.to(**on) for x in given(config)) if config.task == CAT_SAT else None
+        self.masks = [None if (mask := g.net.allowed()) is None else mask.to(on["device"]) for g in groups]
         self.shares = [[share.to(**on) for share in row_shares(g.net)] for g in groups]
         self.records = torch.zeros(BLOCK, len(MEASURES), sum(len(g.runs) for g in groups), **on)
         self.corrections = torch.ones(BLOCK, 2, **on)
-        self.order = [torch.tensor(g.runs, device=theta.device) for g in groups]
+        self.order = [torch.tensor(g.runs, device=on["device"]) for g in groups]
         self.block, self.tokens, self.answers, self.graph = None, None, None, None
+
+    @torch.no_grad()
+    def set_rates(self, rates: tuple[float, ...]) -> None:
+        """Give each arm its learning rate, in place."""
+        for g in self.groups:
+            arms = [run // len(self.config.seeds) for run in g.runs]
+            g.rate.copy_(torch.tensor([[rates[a]] for a in arms], dtype=torch.float64).to(g.rate.dtype))
+
+    def state(self) -> list[dict[str, Tensor]]:
+        """Return a copy on the CPU of all that training changes, group by group."""
+        return [g.state() for g in self.groups]
+
+    def load(self, states: list[dict[str, Tensor]]) -> None:
+        """Take over a state, in place."""
+        for g, state in zip(self.groups, states):
+            g.load(state)
 
     def run(self, step: int, count: int) -> Tensor:
         """Train steps step + 1 to step + count, all within one block; return their records (count, measures, runs)."""
@@ -103,7 +134,7 @@ class Lockstep:
 
         The steps that warm the device up are undone. Raises whatever the driver does when it can't.
         """
-        before = [g.state() for g in self.groups]
+        before = self.state()
         self._load(0)
         aside = torch.cuda.Stream()
         aside.wait_stream(torch.cuda.current_stream())
@@ -113,8 +144,7 @@ class Lockstep:
         graph = torch.cuda.CUDAGraph()
         with torch.cuda.graph(graph):
             self._steps(0, BLOCK)
-        for g, state in zip(self.groups, before):
-            g.load(state)
+        self.load(before)
         self.graph = graph
 
     def _load(self, step: int) -> None:
@@ -124,12 +154,13 @@ class Lockstep:
             return
         counts = torch.arange(block * BLOCK + 1, (block + 1) * BLOCK + 1, dtype=torch.float64)
         corrections = torch.stack((1 / (1 - _BETA_1 ** counts), (1 - _BETA_2 ** counts).rsqrt()), -1)
-        self.corrections.copy_(corrections.to(self.dtype))
+        self.corrections.copy_(corrections.to(self.corrections.dtype))
         if self.given is None:
-            drawn = [batches(self.task_key, seed, block, self.batch) for seed in self.seeds]
+            c = self.config
+            drawn = [batches(c.task, seed, block, c.batch) for seed in c.seeds]
             tokens, answers = (torch.stack(part, 1) for part in zip(*drawn))             # (BLOCK, S, B, ...)
             if self.tokens is None:
-                self.tokens, self.answers = tokens.to(self.device), answers.to(self.device)
+                self.tokens, self.answers = (x.to(self.records.device) for x in (tokens, answers))
             else:
                 self.tokens.copy_(tokens)
                 self.answers.copy_(answers)
@@ -143,9 +174,9 @@ class Lockstep:
     def _step(self, i: int, k: int) -> None:
         """One step of one group: a readable loss a run, the gradient of their sum, an update in place."""
         g, net = self.groups[i], self.groups[i].net
-        arms = len(g.runs) // len(self.seeds)
+        arms = len(g.runs) // len(self.config.seeds)
         if self.given is None:
-            x = inputs(net, self.tokens[k], arms, self.dtype)
+            x = inputs(net, self.tokens[k], arms, self.records.dtype)
             target = self.answers[k].repeat(arms, 1, 1)
         else:
             x, target = self.given[0].expand(len(g.runs), 3, 4), self.given[1]
@@ -167,7 +198,7 @@ class Lockstep:
         g.alive.logical_and_(torch.isfinite(gradient.sum(-1, keepdim=True) + loss[:, None]))
         gradient = torch.where(g.alive, gradient, 0.0)
         rate = g.rate * g.alive
-        if self.optimizer == "sgd":
+        if self.config.optimizer == "sgd":
             g.theta.addcmul_(gradient, rate, value=-1)
             return
         mean, spread = self.corrections[k]

@@ -14,6 +14,9 @@ SOLVED_LOSS = 1e-3
 SOLVED_ACCURACY, SOLVED_STEPS = 0.95, 8
 """Any other task is solved when this share is right over this many batches in a row, all of new examples."""
 
+HISTORY_BYTES = 128 * 2 ** 20
+"""Most that the records of one training may take."""
+
 
 @dataclass(frozen=True)
 class Notice:
@@ -153,3 +156,87 @@ def wilson_interval(k: int, n: int, z: float = 1.959963984540054) -> tuple[float
     p, z2 = k / n, z * z / n
     middle, half = p + z2 / 2, z * math.sqrt(p * (1 - p) / n + z2 / (4 * n))
     return (0.0 if k == 0 else (middle - half) / (1 + z2)), (1.0 if k == n else (middle + half) / (1 + z2))
+
+
+class History:
+    """Every record of every step, and when each run was solved or lost; grows as needed, up to `max_steps`.
+
+    Args:
+        arms: tuple of str. seeds: tuple of int. by_loss: True where SOLVED_LOSS decides, as for the cat sat.
+        dtype: torch.dtype of the records. max_steps: int; fewer where the whole would take more than HISTORY_BYTES.
+    Attributes:
+        solved_at, lost_at: int64 tensors (runs,), the step where it showed, -1 before that.
+    """
+
+    def __init__(self, arms: tuple[str, ...], seeds: tuple[int, ...], by_loss: bool, dtype: torch.dtype,
+                 max_steps: int):
+        self.arms, self.seeds, self.by_loss = arms, seeds, by_loss
+        runs = len(arms) * len(seeds)
+        self.max_steps = min(max_steps, HISTORY_BYTES // (runs * len(MEASURES) * dtype.itemsize))
+        self.steps, self._rows = 0, torch.zeros(0, len(MEASURES), runs, dtype=dtype)
+        self.solved_at, self.lost_at = (torch.full((runs,), -1) for _ in range(2))
+
+    @property
+    def rows(self) -> Tensor:
+        """The records so far, (steps, measures, runs); a view."""
+        return self._rows[:self.steps]
+
+    def append(self, rows: Tensor) -> None:
+        """Take over the records (n, measures, runs) of the next n steps."""
+        begin, end = self.steps, self.steps + len(rows)
+        if end > len(self._rows):
+            room = min(max(2 * len(self._rows), end, 64), max(self.max_steps, end))
+            self._rows = torch.cat((self._rows, self._rows.new_zeros(room - len(self._rows), *rows.shape[1:])))
+        self._rows[begin:end], self.steps = rows, end
+        _first(self.solved_at, self._met(begin), begin)
+        _first(self.lost_at, ~torch.isfinite(rows[:, :MEASURES.index("accuracy")]).all(1), begin)
+
+    def _met(self, begin: int) -> Tensor:
+        if self.by_loss:
+            return self.rows[begin:, MEASURES.index("loss")] < SOLVED_LOSS
+        # Reach back, so that the first of the new steps has its full number of batches.
+        right = self.rows[max(0, begin - SOLVED_STEPS + 1):, MEASURES.index("accuracy")]
+        met = torch.zeros(self.steps - begin, right.shape[1], dtype=torch.bool)
+        if len(right) >= SOLVED_STEPS:
+            full = right.unfold(0, SOLVED_STEPS, 1).mean(-1) >= SOLVED_ACCURACY
+            met[-len(full):] = full
+        return met
+
+    def records(self, first: int = 0, last: int | None = None) -> Records:
+        """Return the Records of steps first to last - 1; views of the history, not to be written to."""
+        rows = self.rows[first:last]
+        step = torch.arange(first, first + len(rows))
+        shape = (-1, len(self.arms), len(self.seeds))
+        solved = (self.solved_at >= 0) & (self.solved_at <= step[:, None])
+        return Records(step, *(rows[:, i].reshape(shape) for i in range(len(MEASURES))), solved.reshape(shape),
+                       self.arms, self.seeds)
+
+    def counts(self) -> tuple[ArmCount, ...]:
+        """Return, for each arm, how many runs are solved and how many diverged so far."""
+        n, counts = len(self.seeds), []
+        for arm, solved, lost in zip(self.arms, self.solved_at.view(-1, n), self.lost_at.view(-1, n)):
+            done = solved[solved >= 0]
+            first = done.double().quantile(0.5).item() if len(done) else None
+            counts.append(ArmCount(arm, n, len(done), *wilson_interval(len(done), n), int((lost >= 0).sum()), first))
+        return tuple(counts)
+
+    def diverged(self) -> tuple[tuple[str, int, int], ...]:
+        """Return (arm, seed, step) of every run that is no longer finite, and where that showed."""
+        S = len(self.seeds)
+        return tuple((self.arms[run // S], self.seeds[run % S], int(self.lost_at[run]))
+                     for run in (self.lost_at >= 0).nonzero()[:, 0].tolist())
+
+    def state(self) -> dict[str, Tensor]:
+        """Return a copy of what there is."""
+        return {"rows": self.rows.clone(), "solved_at": self.solved_at.clone(), "lost_at": self.lost_at.clone()}
+
+    def load(self, state: dict[str, Tensor]) -> None:
+        """Take over a state."""
+        self._rows, self.steps = state["rows"].clone(), len(state["rows"])
+        self.solved_at, self.lost_at = state["solved_at"].clone(), state["lost_at"].clone()
+
+
+def _first(at: Tensor, happened: Tensor, begin: int) -> None:
+    """Write the first step of `happened` (n, runs) into `at`, for the runs that have none yet."""
+    new = (at < 0) & happened.any(0)
+    at[new] = begin + happened.int().argmax(0)[new]

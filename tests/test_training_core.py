@@ -212,7 +212,7 @@ def test_its_cat_sat_is_gradient_step(device):
 
 
 def by_hand(net, theta, tokens, factor):
-    """The net with nn.functional, one run, loops over layers and heads, nothing shared with the core but theta's order."""
+    """The net with nn.functional, one run, a loop over layers and heads; only theta's order is the core's."""
     W = dict(zip(net.shapes(), theta.split([a * b for a, b in net.shapes().values()])))
     W = {name: W[name].view(shape) for name, shape in net.shapes().items()}
     symbols = len(net.task.vocabulary)
@@ -233,10 +233,12 @@ def by_hand(net, theta, tokens, factor):
 
 
 @pytest.mark.parametrize("optimizer", ["sgd", "adam"])
-@pytest.mark.parametrize("key, heads, layers", [("reverse", 4, 1), ("key_value", 1, 1), ("look_up", 2, 2), ("look_up", 1, 1)])
+@pytest.mark.parametrize("key, heads, layers", [("reverse", 4, 1), ("key_value", 1, 1), ("look_up", 2, 2),
+                                                ("look_up", 1, 1)])
 def test_a_run_is_what_the_net_written_by_hand_and_torch_optim_do(key, heads, layers, optimizer):
     arms = Arm("with"), Arm("without", scale=False, tau=1.5)
-    trainer = small(key, arms=arms, heads=heads, layers=layers, optimizer=optimizer, lr=0.05, seeds=(4, 9), dtype="float64")
+    trainer = small(key, arms=arms, heads=heads, layers=layers, optimizer=optimizer, lr=0.05, seeds=(4, 9),
+                    dtype="float64")
     records = trainer.advance(BLOCK + 4)
     net = trainer.config.net(arms[0])
     for a, factor in enumerate((1 / math.sqrt(5), 1 / 1.5)):
@@ -270,7 +272,8 @@ def test_asking_only_for_the_answers_changes_no_answer():
         net = Net(task(key), d_k=8, layers=2)
         theta = torch.stack([start(net, s) for s in (0, 1)])
         x = inputs(net, batches(key, 0, 0, 3)[0][:1], 2, torch.float32)
-        short, full = (forward(net, theta, torch.ones(2, 1, 1), x, net.allowed(), every_row=e)[0] for e in (False, True))
+        short, full = (forward(net, theta, torch.ones(2, 1, 1), x, net.allowed(), every_row)[0]
+                       for every_row in (False, True))
         assert_close(short, full, 1e-4, key)
 
 
@@ -292,7 +295,7 @@ def test_frozen_and_entropy_of_known_weights():
               torch.stack((uniform[-1:], one_hot[-1:]))[:, None, None]]
     entropy, frozen = sharpness(layers, row_shares(net))
     assert_close(entropy, [1.0, 0.0], 1e-6)
-    assert_close(frozen, [0.0, 1.0], 1e-6)                                               # the row with one key counts not
+    assert_close(frozen, [0.0, 1.0], 1e-6)                  # the row with one key is left out
 
 
 # Trainer: lockstep
@@ -308,8 +311,10 @@ def test_n_plus_m_steps_are_n_then_m_bit_for_bit(key):
 
 
 def same(a, b):
-    return all(torch.equal(torch.nan_to_num(x, 7.0), torch.nan_to_num(y, 7.0)) if isinstance(x, torch.Tensor) else x == y
-               for x, y in zip(vars(a).values(), vars(b).values()))
+    """Equal to the last bit, NaN at the same places."""
+    pairs = zip(vars(a).values(), vars(b).values())
+    return all(torch.equal(x.nan_to_num(7.0), y.nan_to_num(7.0)) if isinstance(x, torch.Tensor) else x == y
+               for x, y in pairs)
 
 
 @EVERYWHERE
@@ -441,7 +446,7 @@ def test_counts_say_how_many_and_when():
     assert (count.solved, count.first, count.low, count.high) == (0, None, 0.0, wilson_interval(0, 2)[1])
     solved = trainer.advance(70).solved
     count, = trainer.counts()
-    assert count.solved == 2 and count.first == min((~solved[:, 0]).sum(0).tolist())     # torch's median is the lower
+    assert count.solved == 2 and count.first == (~solved[:, 0]).sum(0).double().mean()
 
 
 @pytest.mark.parametrize("k, n, low, high", [(30, 30, .89, 1), (27, 30, .74, .97), (29, 30, .83, .99),
@@ -552,7 +557,7 @@ def test_a_full_history_stops_the_training_and_says_so():
     assert len(trainer.advance(5)) == 0 and trainer.step == 20
     assert len(trainer.advance_for(1.0)) == 0
     assert [(n.code, n.detail) for n in trainer.notices] == [("history_full", "20")]
-    assert Trainer(seeds=512, device="cpu").max_steps == 4519                            # 128 MiB / (1024 runs * 29 bytes)
+    assert Trainer(seeds=512, device="cpu").max_steps == 4681      # 128 MiB / (1024 runs * 28 bytes)
 
 
 @pytest.mark.parametrize("key", ["cat_sat", "look_up"])
@@ -619,7 +624,7 @@ def test_a_target_of_ones_own_is_aimed_at():
 def guard(trainer):
     """Make the trainer believe that it works on a GPU."""
     trainer._guarded = True
-    trainer._mirror = [g.state() for g in trainer._lockstep.groups]
+    trainer._mirror = trainer._lockstep.state()
     return trainer
 
 
@@ -721,7 +726,7 @@ def test_look_up_is_learned_with_the_scale_by_two_layers_and_else_not():
     assert records.norm_q[:, 1].mean() > records.norm_q[:, 0].mean()                     # not smaller without the scale
     assert records.frozen[0, 1].mean() > .3 > .05 > records.frozen[0, 0].mean()
     for s in range(12):                                     # layer 1 becomes a head that looks one token back
-        back = trainer.at(seed=s).weights[0][0].diagonal(-1)
+        back = trainer.at(seed=s).weights[0][0].diagonal(-1)[:-1]       # nothing asks what the last token saw
         assert back.mean() > .9, f"seed {s}: {back.mean():.2f} on the token before"
 
 
