@@ -37,7 +37,7 @@ def free_port() -> int:
 class Server:
     """The real app in a process of its own, with its log."""
 
-    def __init__(self, folder: Path, *command: str) -> None:
+    def __init__(self, folder: Path, *command: str, cwd: Path = ROOT) -> None:
         self.port = free_port()
         self.log_path = folder / f"server-{self.port}.log"
         self.url = f"http://127.0.0.1:{self.port}"
@@ -47,7 +47,7 @@ class Server:
         )  # fmt: skip
         self._log = self.log_path.open("w")
         self.process = subprocess.Popen(
-            [part.format(port=self.port) for part in command], cwd=ROOT, stdout=self._log, stderr=subprocess.STDOUT
+            [part.format(port=self.port) for part in command], cwd=cwd, stdout=self._log, stderr=subprocess.STDOUT
         )
         deadline = time.monotonic() + 60
         while time.monotonic() < deadline:

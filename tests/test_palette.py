@@ -87,6 +87,22 @@ def test_the_theme_file_and_the_palette_name_the_same_colours(theme: str) -> Non
         assert config[f"{colour}TextColor"] == p.symbol(symbol), symbol
 
 
+@pytest.mark.parametrize("theme", THEMES)
+def test_axis_legend_and_facet_text_is_readable_also_on_a_washed_out_projector(theme: str) -> None:
+    look = Look(dark=theme == "dark")
+    config, ground = look.config(), look.palette.background
+    inks = [v for part in ("axis", "legend", "header", "title") for k, v in config[part].items() if k in ("labelColor", "titleColor", "color")]
+    assert len(inks) == 7
+    for ink in inks:
+        assert contrast(ink, ground) >= 4.5
+        assert contrast(palette.mix(ink, "#808080", 1 / 3), palette.mix(ground, "#808080", 1 / 3)) >= 4.5
+
+
+def test_axis_text_is_at_least_fourteen_pixels() -> None:
+    config = Look().config()
+    assert all(config[part][size] >= 14 for part in ("axis", "legend", "header") for size in ("labelFontSize", "titleFontSize"))
+
+
 def test_contrast_is_measured_as_wcag_says() -> None:
     assert contrast("#000000", "#ffffff") == pytest.approx(21)
     assert contrast("#777777", "#ffffff") == pytest.approx(4.478, abs=1e-3)

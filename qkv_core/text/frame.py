@@ -162,8 +162,8 @@ BUSY = Msg(
 
 ABOUT = Msg(en="Reproduce this screen", es="Reproducir esta pantalla")
 ABOUT_TEXT = Msg(
-    en="seed {seed} · {device} · float32 · torch {torch} · streamlit {streamlit} · Python {python}",
-    es="semilla {seed} · {device} · float32 · torch {torch} · streamlit {streamlit} · Python {python}",
+    en="seed {seed} · {device} · {dtype} · torch {torch} · streamlit {streamlit} · Python {python}",
+    es="semilla {seed} · {device} · {dtype} · torch {torch} · streamlit {streamlit} · Python {python}",
 )
 
 DATA = Msg(en="The data behind this picture", es="Los datos de esta figura")

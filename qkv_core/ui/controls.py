@@ -247,6 +247,16 @@ def _devices() -> tuple[str, ...]:
     return tuple(name for name in settings.everything()["device"].choices if name in found)
 
 
+def device_in_use() -> str:
+    """What large samples run on: the device asked for, and what "automatic" stands for once torch is loaded."""
+    asked = state.get("device")
+    if asked != "auto" or not server.is_warm():
+        return asked
+    from qkv_core import device
+
+    return device.resolve("auto").type
+
+
 def settle_device() -> str | None:
     """Replaces a device that this machine lacks, once that is known; returns the name that was asked for, else None."""
     asked = state.get("device")

@@ -46,7 +46,7 @@ def main() -> None:
     with st.sidebar:
         menu(pages)
         controls.sidebar_settings(name)
-        about()
+        about(name)
     if server.is_busy():
         st.info(say(frame.BUSY))
         st.stop()
@@ -108,14 +108,15 @@ def lesson(name: str, page: st.Page) -> None:
         state.page_link(following, say(frame.NEXT, title=say(frame.MENU[following])), icon=":material/arrow_forward:")
 
 
-def about() -> None:
+def about(name: str) -> None:
     """What a screenshot needs to be reproduced."""
     shown = state.shared()
     st.caption(
         say(
             frame.ABOUT_TEXT,
             seed=str(shown.seed),
-            device=say(frame.OPTIONS["device"][shown.device]),
+            device=say(frame.OPTIONS["device"][controls.device_in_use()]),
+            dtype=getattr(lessons.texts(name), "DTYPE", "float32"),
             **versions(),
         )
     )

@@ -2,6 +2,11 @@
 
 from __future__ import annotations
 
+import functools
+import http.server
+import shutil
+import threading
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -9,7 +14,7 @@ import pytest
 from qkv_core import settings
 from qkv_core.text import frame
 from tests.browser.driver import DESK, PHONE, visitor
-from tests.conftest import Server
+from tests.conftest import ROOT, Server
 
 pytestmark = pytest.mark.browser
 
@@ -115,14 +120,49 @@ def test_a_held_key_loses_no_step(chromium: Any, server: Server) -> None:
         assert v.shown("tau") == "2.00"
 
 
+def test_a_cold_link_is_right_as_the_very_first_request_of_a_fresh_server_in_a_folder_with_spaces_and_accents(
+    chromium: Any, tmp_path: Path
+) -> None:
+    folder = tmp_path / "años de café"
+    folder.mkdir()
+    for name in ("qkv_core", "pages", ".streamlit"):
+        shutil.copytree(ROOT / name, folder / name, ignore=shutil.ignore_patterns("__pycache__"))
+    shutil.copy(ROOT / "dashboard.py", folder)
+    fresh = Server(tmp_path, cwd=folder)
+    try:
+        with visitor(chromium, fresh.url, locale="es-ES") as v:
+            v.open("/variance?d_k=16")
+            assert v.shown("d_k") == "16" and frame.SOURCE("es") in v.words()
+            assert v.page.locator("[data-testid=stSidebar]").get_by_role("link").count() >= len(PAGES)
+            v.page.wait_for_timeout(1500)
+            assert v.trouble == [] and v.outside == []
+        assert "Traceback" not in fresh.log()
+    finally:
+        fresh.stop()
+
+
+def test_the_lab_works_inside_a_frame_on_another_origin(chromium: Any, server: Server, tmp_path: Path) -> None:
+    (tmp_path / "index.html").write_text(f'<iframe src="{server.url}/variance?d_k=8" width=1200 height=900></iframe>')
+    handler = functools.partial(http.server.SimpleHTTPRequestHandler, directory=str(tmp_path))
+    with http.server.ThreadingHTTPServer(("127.0.0.1", 0), handler) as host:
+        threading.Thread(target=host.serve_forever, daemon=True).start()
+        page = chromium.new_page(viewport={"width": 1300, "height": 1000})
+        page.goto(f"http://localhost:{host.server_port}/")
+        inside = page.frame_locator("iframe")
+        inside.locator(".st-key-d_k input[type=range]").first.wait_for(timeout=60_000)
+        assert inside.locator(".st-key-d_k input[type=range]").first.get_attribute("aria-valuetext") == "8"
+        page.close()
+        host.shutdown()
+
+
 def test_two_viewers_at_the_same_time_keep_their_own_settings(chromium: Any, server: Server) -> None:
     with visitor(chromium, server.url) as a, visitor(chromium, server.url, locale="es-ES") as b:
         a.open("/saturation?d_k=4")
         b.open("/saturation?d_k=512")
         a.slider("d_k").press("ArrowRight")
         b.slider("d_k").press("ArrowLeft")
-        a.settled()
-        b.settled()
+        a.page.wait_for_url("**d_k=8**")
+        b.page.wait_for_url("**d_k=256**")
         assert (a.parameter("d_k"), b.parameter("d_k")) == ("8", "256")
         assert frame.SOURCE("en") in a.words() and frame.SOURCE("es") in b.words()
 
