@@ -228,8 +228,8 @@ def waves(n: int, d_model: int, dims: Sequence[int]) -> pd.DataFrame:
         raise ValueError(f"dims must name 1 to 16 channels; got {len(dims)}")
     pos = torch.arange(n).numpy()
     return pd.concat([
-        pd.DataFrame({"dim": dim, "pair": dim // 2, "kind": "cos" if dim % 2 else "sin", "wavelength": lambdas[dim // 2],
-                      "pos": pos, "value": encoding[:, dim].numpy()})
+        pd.DataFrame({"dim": dim, "pair": dim // 2, "kind": "cos" if dim % 2 else "sin",
+                      "wavelength": lambdas[dim // 2], "pos": pos, "value": encoding[:, dim].numpy()})
         for dim in dims], ignore_index=True)
 
 
