@@ -60,8 +60,8 @@ GOLDEN = (
 class Available(NamedTuple):
     """Whether the real weights can be used. ready: bool. command: str, what installs them.
 
-    reason: "" when ready; "package_missing", "readers_missing" (safetensors or tokenizers), "file_missing" (the package
-    lacks one of its two files), "file_changed" (a file is not the one we know).
+    reason: "" when ready; "package_missing", "readers_missing" (safetensors or tokenizers), "file_missing" (the
+    package lacks one of its two files), "file_changed" (a file is not the one we know).
     """
     ready: bool
     reason: str
@@ -86,8 +86,8 @@ class Pieces:
 
 
 class RealHead(NamedTuple):
-    """A real head on a text. tokens: Pieces, or None. head: HeadTrace, or None with a `reason`: "no_words", or those
-    of Available."""
+    """A real head on a text. tokens: Pieces, or None when the weights are not available. head: HeadTrace, or None with
+    a `reason`: "no_words", or one of Available's."""
     tokens: Pieces | None
     head: HeadTrace | None
     reason: str
