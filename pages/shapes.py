@@ -146,7 +146,7 @@ def memory(step: core.ShapeStep, here: core.FollowStep, of: str) -> None:
     cells, window = cached.window(step, here)
     parts = text.parts(step, here, state.get("lang"))
     storage = step.storage_bytes // 4
-    jumps = {"last": step.axes[-1], "jump_last": step.stride[-1], "other": step.axes[-2], "jump_other": step.stride[-2]}
+    jumps = {"last": text.last_axis(step), "jump_last": step.stride[-1], "other": step.axes[-2], "jump_other": step.stride[-2]}
     says = say(text.STRIP_SAYS, storage=storage, length=window.line_length, **jumps)
     cut = say(text.STRIP_CUT, shown=len(cells)) if len(cells) < storage else ""
     st.markdown(f"**{say(text.STRIP, tensor=f'`{here.tensor}`')}**")

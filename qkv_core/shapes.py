@@ -156,7 +156,7 @@ class MemoryWindow:
 
     start : position of the tensor's first element
     line_length : numbers a line holds: the largest stride inside one sequence, so that the axis with that stride runs
-        straight down
+        straight down; where such a line is too long for the window, the stride of the axis before the last
     total_lines : lines the whole memory fills
     first_line, lines : the lines in the window
     first_place, places : the places of a line in the window
@@ -435,6 +435,8 @@ def memory_window(
     at = start + sum(i * step for i, step in zip(index, stride))
     inner = [step for size, step in zip(shape[1:-1], stride[1:-1]) if size > 1]
     length = max([*inner, shape[-1] * stride[-1]])
+    if length > places and shape[-2] > 1 and stride[-2] >= shape[-1] * stride[-1]:
+        length = stride[-2]
     total = -(-storage // length)
     first_line, lines = _around(at // length, total, lines)
     first_place, places = _around(at % length, length, places)

@@ -334,3 +334,9 @@ def test_the_words_on_every_block_can_be_read(theme: str) -> None:
         assert contrast(mix(background, colour, charts.BLOCK_STRENGTH), ink) >= 7
         assert contrast(background, colour) >= 3
     assert contrast(mix(background, axes["T"], charts.ORIGIN_STRENGTH), ink) >= 4.5
+
+
+def test_the_two_token_axes_of_the_scores_have_names_of_their_own() -> None:
+    said = screen(open_page("shapes", T="300", B="1", C="64", H="8", sh_step="6"))
+    assert "One step along Tₖ jumps 1; one step along T jumps 300." in said
+    assert "written here in lines of 300" in said

@@ -577,3 +577,12 @@ def test_the_sizes_offered_instead_fit_and_the_next_larger_ones_do_not(sizes):
             with pytest.raises(ValueError):
                 check_sizes(**{**tried, name: s})
     assert offered or sizes == (64, 512, 2048, 2048)  # there no single size is enough
+
+
+@pytest.mark.parametrize("key", STEP_KEYS)
+def test_a_window_of_long_lines_still_shows_the_numbers_above_and_below(key):
+    steps = dict(zip(STEP_KEYS, zip(shape_walkthrough(1, 60, 256, 4), follow(1, 60, 256, 4, t=30, c=70))))
+    step, here = steps[key]
+    window = shapes.memory_window(step.shape, step.stride, 0, step.storage_bytes // 4, here.index, 8, 36)
+    assert {"element", "row", "column"} <= {part for _, part in window.parts}
+    assert window.line_length == max(step.stride[1:]) or window.line_length == step.stride[-2]

@@ -316,15 +316,15 @@ ADDRESS = Msg(
 )
 ADDRESS_CODE = Msg(en="{start} + {terms} = {offset}   (byte {byte})", es="{start} + {terms} = {offset}   (byte {byte})")
 ROLES = {
-    "source": Msg(en="all {n} numbers of {reach} make it", es="lo forman los {n} números de {reach}"),
+    "source": Msg(en="all {n:,d} numbers of {reach} make it", es="lo forman los {n:,d} números de {reach}"),
     "element": Msg(en="the number itself", es="el propio número"),
-    "term": Msg(en="one of {D} terms in each of {n} scores, {reach}", es="uno de {D} términos en {n} puntuaciones, {reach}"),
-    "scaled": Msg(en="the same {n} scores, divided, {reach}", es="las mismas {n} puntuaciones, divididas, {reach}"),
-    "normalised": Msg(en="softmax couples rows: {n} weights, {reach}", es="softmax une filas: {n} pesos, {reach}"),
+    "term": Msg(en="one of {D} terms in each of {n:,d} scores, {reach}", es="uno de {D} términos en {n:,d} puntuaciones, {reach}"),
+    "scaled": Msg(en="the same {n:,d} scores, divided, {reach}", es="las mismas {n:,d} puntuaciones, divididas, {reach}"),
+    "normalised": Msg(en="softmax couples rows: {n:,d} weights, {reach}", es="softmax une filas: {n:,d} pesos, {reach}"),
     "waiting": Msg(en="v waits for the weights", es="v espera a los pesos"),
-    "mixed": Msg(en="reaches {n} numbers, {reach}", es="llega a {n} números, {reach}"),
-    "carried": Msg(en="the same {n} numbers, {reach}", es="los mismos {n} números, {reach}"),
-    "spread": Msg(en="W_o spreads it over {n} numbers, {reach}", es="W_o lo reparte entre {n} números, {reach}"),
+    "mixed": Msg(en="reaches {n:,d} numbers, {reach}", es="llega a {n:,d} números, {reach}"),
+    "carried": Msg(en="the same {n:,d} numbers, {reach}", es="los mismos {n:,d} números, {reach}"),
+    "spread": Msg(en="W_o spreads it over {n:,d} numbers, {reach}", es="W_o lo reparte entre {n:,d} números, {reach}"),
 }
 FOLLOW_COLUMNS = {
     "n": (Msg(en="step", es="paso"), "d"),
@@ -639,9 +639,14 @@ def address(here: Any, stride: tuple[int, ...], start: int, lang: str) -> str:
     return ADDRESS_CODE(lang, start=start, terms=terms, offset=here.offset, byte=here.byte_offset)
 
 
+def last_axis(step: Any) -> str:
+    """The name of a step's last axis; a second T are the tokens as keys."""
+    return "Tₖ" if step.axes[-2:] == ("T", "T") else step.axes[-1]
+
+
 def parts(step: Any, here: Any, lang: str) -> tuple[tuple[str, str], ...]:
     """(code, words) of the parts of the memory picture."""
-    axes = {"row": step.axes[-1], "column": step.axes[-2]}
+    axes = {"row": last_axis(step), "column": step.axes[-2]}
     return tuple((code, msg(lang, axis=axes.get(code, ""), tensor=here.tensor)) for code, msg in PARTS.items())
 
 
