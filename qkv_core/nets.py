@@ -176,7 +176,7 @@ def _attend(net: Net, W: Tensor, factor: Tensor, x: Tensor, mask: Tensor | None,
     q, k, v = asked @ (factor * W_q), x @ W_k, x @ W_v
     q, k, v = (part.view(R, B, -1, h, part.shape[-1] // h).transpose(2, 3) for part in (q, k, v))
     mask = None if mask is None else mask[-T_q:]
-    if q.is_cuda:           # it asks the GPU nothing on the way, which a CUDA graph forbids
+    if q.device.type != "cpu":          # the trace reads nothing back on its way, which a CUDA graph would forbid
         trace = attention_trace(q, k, v, mask, scale=False)
         output, weights = trace.output, trace.weights
     else:

@@ -9,7 +9,9 @@ import torch
 from torch import nn
 
 from qkv_core import device as devices
+from qkv_core import nets
 from qkv_core.attention import attention_trace, scaled_dot_product_attention
+from qkv_core.lockstep import build
 from qkv_core.masks import MASKS
 from qkv_core.nets import Net, forward, inputs, row_shares, sharpness, start
 from qkv_core.records import SOLVED_ACCURACY, SOLVED_LOSS
@@ -683,6 +685,26 @@ def test_a_device_that_is_missing_is_replaced_and_said():
     assert trainer.notice.detail.startswith(f"{missing[0]}: ")
 
 
+@pytest.mark.parametrize("optimizer", ["sgd", "adam"])
+@pytest.mark.parametrize("key", ["cat_sat", *TASKS])
+def test_a_step_reads_nothing_back_from_the_device_so_a_graph_can_hold_it(key, optimizer):
+    # Tensors on "meta" have no values: asking for one raises, as it would while a CUDA graph is captured.
+    arms = *WITH_AND_WITHOUT, Arm("wide", d_k=6)
+    lockstep = build(Config(key, d_k=5, seeds=3, batch=4, optimizer=optimizer, arms=arms), torch.device("meta"))
+    lockstep._load(0)
+    lockstep._steps(0, BLOCK)
+    with pytest.raises(RuntimeError, match="meta"):
+        lockstep.records.sum().item()
+
+
+@pytest.mark.parametrize("mask", ["none", "causal"])
+def test_the_way_for_gpus_gives_what_the_way_for_the_cpu_gives(mask, monkeypatch):
+    expected = small("look_up", mask=mask).advance(5)
+    monkeypatch.setattr(nets, "scaled_dot_product_attention", lambda q, k, v, mask, scale: (
+        attention_trace(q, k, v, mask, scale=scale).output, attention_trace(q, k, v, mask, scale=scale).weights))
+    assert_close(small("look_up", mask=mask).advance(5).loss, expected.loss, 1e-4)
+
+
 @pytest.mark.skipif("cuda" not in AVAILABLE, reason="no usable CUDA device here")
 @pytest.mark.parametrize("key", ["cat_sat", *TASKS])
 def test_the_graph_gives_what_single_steps_give(key):
@@ -728,6 +750,14 @@ def test_look_up_is_learned_with_the_scale_by_two_layers_and_else_not():
     for s in range(12):                                     # layer 1 becomes a head that looks one token back
         back = trainer.at(seed=s).weights[0][0].diagonal(-1)[:-1]       # nothing asks what the last token saw
         assert back.mean() > .9, f"seed {s}: {back.mean():.2f} on the token before"
+
+
+@pytest.mark.slow
+def test_a_lower_rate_rescues_what_a_high_one_loses_without_the_scale():
+    arms = Arm("with", lr=0.02), Arm("without", False, lr=0.02), Arm("without, slower", False, lr=0.005)
+    trainer = Trainer("key_value", d_k=64, seeds=12, device="cpu", arms=arms)
+    trainer.advance(400)
+    assert [c.solved for c in trainer.counts()] == [12, 0, 12], [interval(c) for c in trainer.counts()]
 
 
 @pytest.mark.parametrize("key", ["reverse", "key_value"])
