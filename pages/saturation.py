@@ -25,19 +25,10 @@ names = {arm.code: say(text.DIVIDED[arm.scale]) for arm in row.arms}
 ARMS = tuple((code, names[code]) for code in ("unscaled", "scaled"))
 
 
-def controls_row() -> None:
-    places = st.columns(4, gap="medium")
-    with places[0]:
-        controls.shared("d_k")
-    with places[1]:
-        controls.shared("tau")
-    with places[2]:
-        controls.steps("s_keys", text.KEYS, help=say(text.KEYS_HELP))
-    with places[3]:
-        controls.steps("s_trials", text.TRIALS, help=say(text.TRIALS_HELP))
-
-
 def one_row() -> None:
+    for place, key in zip(st.columns(2, gap="medium"), ("d_k", "tau")):
+        with place:
+            controls.shared(key)
     arms = tuple(names.items())
     frame = cached.ten_frame(row, arms, say(text.PEAK_LABEL, key="{key}", weight="{weight}"), show.num)
     show.chart(
@@ -45,6 +36,7 @@ def one_row() -> None:
         frame,
         key="saturation_row",
         says=text.row_says(row, d_k, tau, lang),
+        caption=False,
         columns=text.ROW_COLUMNS,
         data=frame.assign(arm=frame["name"], place=frame["key"] + 1)[list(text.ROW_COLUMNS)],
         keys=n,
@@ -60,19 +52,10 @@ def in_numbers() -> None:
     for arm in row.arms:
         head.append(f"{text.MARKS[arm.code]} {names[arm.code]}")
         values = (arm.peak, arm.entropy, arm.effective, arm.norm)
-        columns.append([emphasis(cell(value), arm.code == row.chosen) for value in values])
+        columns.append([text.emphasis(text.cell(value, lang), arm.code == row.chosen) for value in values])
     labels = [say(text.MEASURES[name]) for name in cached.MEASURES]
     show.small_table(head, list(zip(labels, *columns)), numbers=range(1, len(head)))
     st.caption(say(text.CHOSEN, name=say(text.DIVISORS[shared.scale]), value=chosen["value"]))
-
-
-def emphasis(words: str, on: bool) -> str:
-    return f"**{words}**" if on else words
-
-
-def cell(value: float) -> str:
-    limit = 1e-4
-    return say(text.TINY, limit=limit) if 0 < value < limit / 2 else show.num(value, ".4f")
 
 
 def checks() -> None:
@@ -87,21 +70,15 @@ def checks() -> None:
     show.checks(*((say(text.CHECKS[key]), *values) for key, values in rows.items()))
 
 
-def ends(frame, measure: str, x: str) -> dict[str, str]:
-    """The first and the last value of both arms, written out."""
-    spec = text.FORMATS[measure]
-    out = {}
-    for arm, letter in (("unscaled", "u"), ("scaled", "s")):
-        of_arm = frame[frame["arm"] == arm]
-        out[f"{letter}_first"] = show.num(of_arm[measure].iloc[0], spec)
-        out[f"{letter}_last"] = show.num(of_arm[measure].iloc[-1], spec)
-        out[letter] = show.num(curve.at(d_k, arm)[measure], spec)
-    return {**out, "first": frame[x].iloc[0].item(), "last": frame[x].iloc[-1].item()}
-
-
 def curves() -> None:
-    st.subheader(say(text.CURVES), anchor=False)
-    st.caption(say(text.CURVES_LEAD, trials=trials, n=n, seed=str(seed), tau=tau))
+    words, keys, repeats = st.columns((2, 1, 1), gap="medium")
+    with words:
+        st.subheader(say(text.CURVES), anchor=False)
+        st.caption(say(text.CURVES_LEAD, trials=trials, n=n, seed=str(seed), tau=tau))
+    with keys:
+        controls.steps("s_keys", text.KEYS, help=say(text.KEYS_HELP))
+    with repeats:
+        controls.steps("s_trials", text.TRIALS, help=say(text.TRIALS_HELP))
     tops = {"peak": 1.0, "entropy": 1.0, "effective": float(n), "jacobian": charts.NORM}
     for place, measure in zip(st.columns(4, gap="medium"), cached.MEASURES):
         with place:
@@ -109,7 +86,7 @@ def curves() -> None:
                 charts.curve,
                 cached.line(curve.frame, "d_k", measure, d_k),
                 key=f"saturation_{measure}",
-                says=say(text.CURVE_SAYS, at=d_k, **ends(curve.frame, measure, "d_k")),
+                says=say(text.CURVE_SAYS, at=d_k, **text.ends(curve.frame, curve.at, d_k, measure, lang)),
                 arms=ARMS,
                 title=say(text.MEASURES[measure]),
                 x_title=say(text.D_K),
@@ -149,7 +126,7 @@ def temperature() -> None:
                 charts.curve,
                 cached.line(temperatures, "tau", measure, tau),
                 key=f"saturation_tau_{measure}",
-                says=say(text.TAU_SAYS, at=tau, **ends(temperatures, measure, "tau")),
+                says=say(text.TAU_SAYS, at=tau, **text.ends(temperatures, curve.at, d_k, measure, lang)),
                 arms=ARMS,
                 title=say(text.MEASURES[measure]),
                 x_title=say(text.TAU),
@@ -182,7 +159,7 @@ def identity() -> None:
         arms=tuple(arms.items()),
         x_title=say(text.KEY),
         y_title=say(text.WEIGHT),
-        height=260,
+        pixels=190,
     )
 
 
@@ -202,6 +179,11 @@ def divisor_lab() -> None:
         name=[say(text.DIVISORS[token]) for token in lab.frame["divisor"]],
         text=[show.num(std, ".3g") for std in lab.frame["std"]],
     )
+    says = say(
+        text.LAB_SAYS,
+        name=say(text.DIVISORS[shared.scale]), n=n, even=1 / n,
+        **{key: chosen[key] for key in ("value", "std", "theory", "peak")},
+    )  # fmt: skip
     left, right = st.columns((5, 6), gap="large")
     with left:
         controls.shared("scale")
@@ -209,24 +191,21 @@ def divisor_lab() -> None:
             charts.divisors,
             frame[["place", "std", "std_low", "std_high", "theory", "text", "chosen"]],
             key="saturation_lab",
-            says=say(
-                text.LAB_SAYS,
-                name=say(text.DIVISORS[shared.scale]), n=n, even=1 / n,
-                **{key: chosen[key] for key in ("value", "std", "theory", "peak")},
-            ),
+            says=says,
+            caption=False,
             names=tuple(frame["name"]),
             x_title=say(text.STD),
-            one=say(text.DIVISORS["none"]),
-        )  # fmt: skip
+        )
     with right:
         lab_table(frame)
+        st.markdown(says)
         show.behind(frame, text.LAB_COLUMNS, key="saturation_lab")
 
 
 def lab_table(frame) -> None:
     specs = {"value": ".2f", "std": ".3f", "peak": ".3f", "entropy": ".3f", "effective": ".2f", "jacobian": ".3f"}
     rows = [
-        [emphasis(words, on) for words in (line["name"], *(show.num(line[key], spec) for key, spec in specs.items()))]
+        [text.emphasis(words, on) for words in (line["name"], *(show.num(line[key], spec) for key, spec in specs.items()))]
         for line in frame.to_dict("records")
         for on in (line["chosen"],)
     ]
@@ -262,8 +241,7 @@ def matrix(arm: cached.Arm) -> None:
     )
 
 
-st.markdown(text.lead(d_k, lab.std, n * trials, row, lang))
-controls_row()
+st.markdown(text.lead(d_k, tau, lab.std, n * trials, row, lang))
 left, right = st.columns((13, 8), gap="large")
 with left:
     one_row()
@@ -276,12 +254,11 @@ with left:
     notice()
 with right:
     predict()
-temperature()
-left, right = st.columns(2, gap="large")
+left, right = st.columns((13, 8), gap="large")
 with left:
-    identity()
+    temperature()
 with right:
-    pass
+    identity()
 divisor_lab()
 jacobian()
 show.try_this("saturation", text.TRY)

@@ -19,6 +19,9 @@ from qkv_core.charts.palette import Palette
 Arms = tuple[tuple[str, str], ...]
 """(code, name) of each arm, in the order of the legend."""
 
+FIT = alt.AutoSizeParams(type="fit-x", contains="padding")
+"""Fills the width; the height is that of the marks, and axis and legend come on top of it."""
+
 DASH = {"unscaled": [7, 4], "scaled": [1, 0], "other": [2, 3]}
 MARK = {"unscaled": "square", "scaled": "circle", "other": "diamond"}
 STD = (0.005, 500.0)
@@ -33,23 +36,26 @@ def colour(p: Palette, arm: str) -> str:
     return p.theory if arm == "other" else p.symbol(arm)
 
 
-def _channels(arms: Arms, look: Look) -> dict[str, Any]:
-    """Colour, mark and dash of the arms, with one legend for the three."""
+def _channels(arms: Arms, look: Look, marks: bool = True) -> dict[str, Any]:
+    """Colour, mark and dash of the arms, with one legend: of marks, or of lines where there are no marks."""
     codes = [code for code, _ in arms]
-    legend = alt.Legend(labelExpr=f"{json.dumps(dict(arms))}[datum.value]", orient="top", title=None, symbolSize=140)
+    legend = alt.Legend(
+        labelExpr=f"{json.dumps(dict(arms))}[datum.value]", symbolSize=140 if marks else 500, symbolOpacity=1, columnPadding=18,
+        **({"symbolStrokeWidth": 0} if marks else {"symbolType": "stroke"}),
+    )  # fmt: skip
+
+    def scale(values: list[Any]) -> alt.Scale:
+        return alt.Scale(domain=codes, range=values)
+
     return {
-        "color": alt.Color(
-            "arm:N", scale=alt.Scale(domain=codes, range=[colour(look.palette, c) for c in codes]), legend=legend
-        ),
-        "shape": alt.Shape("arm:N", scale=alt.Scale(domain=codes, range=[MARK[c] for c in codes]), legend=legend),
-        "strokeDash": alt.StrokeDash(
-            "arm:N", scale=alt.Scale(domain=codes, range=[DASH[c] for c in codes]), legend=legend
-        ),
+        "color": alt.Color("arm:N", scale=scale([colour(look.palette, c) for c in codes]), legend=legend),
+        "shape": alt.Shape("arm:N", scale=scale([MARK[c] for c in codes]), legend=legend),
+        "strokeDash": alt.StrokeDash("arm:N", scale=scale([DASH[c] for c in codes]), legend=None if marks else legend),
     }
 
 
 def weights(
-    frame: pd.DataFrame, look: Look, *, keys: int, arms: Arms, x_title: str, y_title: str, height: int = 330
+    frame: pd.DataFrame, look: Look, *, keys: int, arms: Arms, x_title: str, y_title: str, pixels: int = 250
 ) -> alt.LayerChart:
     """The weights of one row as stems, a stem an arm at each key, and the name of each arm's peak beside it.
 
@@ -84,15 +90,14 @@ def weights(
     layers = [stems, heads]
     for left in (False, True):
         side = {"align": "right", "dx": -12} if left else {"align": "left", "dx": 12}
-        named = all_marks.transform_filter(f"datum.label && {'' if left else '!'}datum.left").mark_text(
-            fontSize=LABEL_SIZE + 1, fontWeight=700, baseline="middle", **side
+        named = all_marks.transform_filter(f"datum.label && {'' if left else '!'}datum.left").encode(
+            x=x, xOffset=offset, y=alt.Y("label_y:Q", title=y_title), text="label:N"
         )
-        layers.append(
-            named.encode(
-                x=x, xOffset=offset, y=alt.Y("label_y:Q", title=y_title), text="label:N", color=channels["color"]
-            )
-        )
-    return alt.layer(*layers).properties(height=height)
+        font = {"fontSize": LABEL_SIZE + 1, "fontWeight": 700, "baseline": "middle", **side}
+        ground = look.palette.background
+        layers.append(named.mark_text(color=ground, stroke=ground, strokeWidth=5, strokeJoin="round", **font))
+        layers.append(named.mark_text(**font).encode(color=channels["color"]))
+    return alt.layer(*layers).properties(height=pixels, autosize=FIT)
 
 
 def curve(
@@ -107,7 +112,7 @@ def curve(
     top: float,
     marked: tuple[float, float] | None = None,
     marks: bool = True,
-    height: int = 230,
+    pixels: int = 190,
 ) -> alt.LayerChart:
     """One measure of both arms against d_k or tau on a logarithmic axis, with the intervals of the means.
 
@@ -115,7 +120,7 @@ def curve(
         frame: x, arm, value, low, high, now (where the rule stands, the same in every row).
         top: the end of the axis, from 0; marked: a range of x that is shaded; marks: whether each point has its mark.
     """
-    p, channels = look.palette, _channels(arms, look)
+    p, channels = look.palette, _channels(arms, look, marks)
     x = alt.X(
         "x:Q",
         title=x_title,
@@ -147,15 +152,15 @@ def curve(
     points = rows.mark_point(filled=True, size=60, opacity=1) if marks else rows.mark_point(size=200, opacity=0)
     shape = {"shape": channels["shape"]} if marks else {}
     layers.append(points.encode(x=x, y=y, color=fill, tooltip=tooltip, **shape))
-    return alt.layer(*layers).properties(height=height, title=title)
+    return alt.layer(*layers).properties(height=pixels, title=title, autosize=FIT)
 
 
-def divisors(frame: pd.DataFrame, look: Look, *, names: tuple[str, ...], x_title: str, one: str) -> alt.LayerChart:
+def divisors(frame: pd.DataFrame, look: Look, *, names: tuple[str, ...], x_title: str) -> alt.LayerChart:
     """The spread of the scores under each divisor, on a logarithmic axis, beside the theory and the line at 1.
 
     Args:
         frame: place (from 0), std, std_low, std_high, theory, text, chosen (bool).
-        names: of the divisors, by place; one: what stands at the line.
+        names: of the divisors, by place.
     """
     p = look.palette
     y = alt.Y(
@@ -176,13 +181,15 @@ def divisors(frame: pd.DataFrame, look: Look, *, names: tuple[str, ...], x_title
         alt.Chart(frame).transform_aggregate(n="count()").transform_calculate(at="1")
         .mark_rule(color=p.muted, strokeWidth=2).encode(x=x("at")),
         rows.mark_tick(color=p.muted, thickness=3, size=30).encode(x=x("theory")),
-        rows.mark_rule(strokeWidth=3, color=p.scores).encode(x=x("std_low"), x2="std_high"),
+        rows.mark_rule(strokeWidth=3, color=p.scores).encode(x=x("std_low"), x2=alt.X2(field="std_high")),
         rows.mark_point(filled=True, opacity=1, color=p.scores).encode(x=x("std"), size=size),
-        rows.mark_text(fontSize=LABEL_SIZE + 1, dy=-17, color=p.text).encode(
-            x=x("std"), text="text:N",
+        *(
+            rows.transform_filter(f"datum.std {sign} 1")
+            .mark_text(fontSize=LABEL_SIZE + 1, align=align, dx=dx, color=p.text).encode(x=x("std"), text="text:N")
+            for sign, align, dx in (("<", "right", -16), (">=", "left", 16))
         ),
     ]  # fmt: skip
-    return alt.layer(*layers).properties(height=58 * len(names))
+    return alt.layer(*layers).properties(height=44 * len(names), autosize=FIT)
 
 
 def jacobian(

@@ -28,24 +28,26 @@ ALIKE = Msg(
     "fila a una clave, y la norma de su jacobiano es **{norm:.3f}**. Suba dₖ.",
 )
 CERTAIN = Msg(
-    en="Not divided, the :yellow[softmax] gives **{peak:.1%}** of this row to one key, and a row that certain hardly moves: "
+    en="{undivided}, the :yellow[softmax] gives **{peak:.1%}** of this row to one key, and a row that certain hardly moves: "
     "the norm of its Jacobian is **{norm}**, only {ratio:.1%} of the {other} it has after dividing by √dₖ = {root:.1f}.",
-    es="Sin dividir, el :yellow[softmax] da un **{peak:.1%}** de esta fila a una sola clave, y una fila tan segura apenas se "
+    es="{undivided}, el :yellow[softmax] da un **{peak:.1%}** de esta fila a una sola clave, y una fila tan segura apenas se "
     "mueve: la norma de su jacobiano es **{norm}**, solo un {ratio:.1%} de la que tiene al dividir por √dₖ = {root:.1f}, "
     "que es {other}.",
 )
 LESS = Msg(
-    en="Not divided, the :yellow[softmax] gives **{peak:.1%}** of this row to one key, and the row moves less: the norm of "
+    en="{undivided}, the :yellow[softmax] gives **{peak:.1%}** of this row to one key, and the row moves less: the norm of "
     "its Jacobian is **{norm}**, {ratio:.1%} of the {other} it has after dividing by √dₖ = {root:.1f}.",
-    es="Sin dividir, el :yellow[softmax] da un **{peak:.1%}** de esta fila a una sola clave, y la fila se mueve menos: la "
+    es="{undivided}, el :yellow[softmax] da un **{peak:.1%}** de esta fila a una sola clave, y la fila se mueve menos: la "
     "norma de su jacobiano es **{norm}**, un {ratio:.1%} de la que tiene al dividir por √dₖ = {root:.1f}, que es {other}.",
 )
 MORE = Msg(
-    en="Not divided, the :yellow[softmax] gives **{peak:.1%}** of this row to one key, and yet the row still moves well: the "
-    "norm of its Jacobian is **{norm}**, against {other} after dividing by √dₖ = {root:.1f}. Move dₖ up and look again.",
-    es="Sin dividir, el :yellow[softmax] da un **{peak:.1%}** de esta fila a una sola clave, y aun así la fila se mueve bien: "
-    "la norma de su jacobiano es **{norm}**, frente a {other} al dividir por √dₖ = {root:.1f}. Suba dₖ y mire de nuevo.",
+    en="{undivided}, the :yellow[softmax] gives **{peak:.1%}** of this row to one key, and yet the row still moves well: the "
+    "norm of its Jacobian is **{norm}**, against {other} after dividing by √dₖ = {root:.1f}. The curves below show what happens on average.",
+    es="{undivided}, el :yellow[softmax] da un **{peak:.1%}** de esta fila a una sola clave, y aun así la fila se mueve bien: "
+    "la norma de su jacobiano es **{norm}**, frente a {other} al dividir por √dₖ = {root:.1f}. Las curvas de abajo muestran lo que ocurre en promedio.",
 )
+UNDIVIDED = Msg(en="Not divided", es="Sin dividir")
+UNDIVIDED_TAU = Msg(en="Not divided, at τ = {tau:.2f}", es="Sin dividir y con τ = {tau:.2f}")
 HARDLY = 0.25
 """Below this share of the other arm's Jacobian norm, a row is said to hardly move."""
 
@@ -86,15 +88,16 @@ ROW_SAYS = Msg(
     "{parts}.",
 )
 ROW_PART = Msg(en="{peak:.1%} {how}", es="un {peak:.1%} {how}")
-AND = Msg(en=" and ", es=" y ")
+LAST_PART = Msg(en="{parts} and {last}", es="{parts} y {last}")
 NUMBERS = Msg(en="In numbers", es="En números")
 MEASURE = Msg(en="this row", es="esta fila")
 MEASURES = {
     "peak": Msg(en="Largest weight", es="Peso mayor"),
-    "entropy": Msg(en="Entropy (share of ln n)", es="Entropía (parte de ln n)"),
-    "effective": Msg(en="Effective keys", es="Claves efectivas"),
+    "entropy": Msg(en="Entropy H (share of ln n)", es="Entropía H (parte de ln n)"),
+    "effective": Msg(en="Effective keys (exp H)", es="Claves efectivas (exp H)"),
     "jacobian": Msg(en="Jacobian norm", es="Norma del jacobiano"),
 }
+LEAST = 1e-4
 TINY = Msg(en="< {limit:.4f}", es="< {limit:.4f}")
 CHOSEN = Msg(
     en="In bold: the divisor in the settings, {name} = {value:.4g}.",
@@ -111,7 +114,7 @@ CHECKS = {
     "norm": Msg(en="Jacobian norm", es="norma del jacobiano"),
     "sums": Msg(en="row sums", es="sumas de fila"),
     "same": Msg(en="τ · divisor", es="τ · divisor"),
-    "draw": Msg(en="same draw twice", es="mismo sorteo dos veces"),
+    "draw": Msg(en="curves and divisor table", es="curvas y tabla de divisores"),
 }
 
 # The curves
@@ -126,10 +129,9 @@ CURVES_LEAD = Msg(
 D_K = Msg(en="key size dₖ", es="tamaño de clave dₖ")
 TAU = Msg(en="temperature τ", es="temperatura τ")
 CURVE_SAYS = Msg(
-    en="At dₖ = {at:,d}: **{u}** not divided, **{s}** divided. From dₖ = {first:,d} to {last:,d}: {u_first} → {u_last} "
-    "and {s_first} → {s_last}.",
-    es="Con dₖ = {at:,d}: **{u}** sin dividir, **{s}** dividido. De dₖ = {first:,d} a {last:,d}: {u_first} → {u_last} "
-    "y {s_first} → {s_last}.",
+    en="At dₖ = {at:,d}: **{u}** not divided, **{s}** divided. From left to right: {u_first} → {u_last} and {s_first} → {s_last}.",
+    es="Con dₖ = {at:,d}: **{u}** sin dividir, **{s}** dividido. De izquierda a derecha: {u_first} → {u_last} y "
+    "{s_first} → {s_last}.",
 )
 FORMATS = {"peak": ".3f", "entropy": ".3f", "effective": ".2f", "jacobian": ".3f"}
 ARM = Msg(en="arm", es="caso")
@@ -163,10 +165,10 @@ RISE_FALL = Msg(
     "dₖ = {top_d:,d}, y después **{down}** hasta {last:.3f} con dₖ = {last_d:,d}: el {ratio:.0%} de su máximo.",
 )
 ONLY_FALL = Msg(
-    en="Not divided, the Jacobian norm is highest at dₖ = {top_d:,d}, {top:.3f}, and **{down}** from there to {last:.3f} "
-    "at dₖ = {last_d:,d}: {ratio:.0%} of its top. At this τ there is no rise.",
-    es="Sin dividir, la norma del jacobiano es máxima con dₖ = {top_d:,d}, {top:.3f}, y desde ahí **{down}** hasta "
-    "{last:.3f} con dₖ = {last_d:,d}: el {ratio:.0%} de su máximo. Con este τ no sube.",
+    en="Not divided, the Jacobian norm is highest, {top:.3f}, at dₖ = {top_d:,d}, and **{down}** from there to {last:.3f} "
+    "at dₖ = {last_d:,d}: {ratio:.0%} of its top. No rise shows.",
+    es="Sin dividir, la norma del jacobiano es máxima, {top:.3f}, con dₖ = {top_d:,d}, y desde ahí **{down}** hasta "
+    "{last:.3f} con dₖ = {last_d:,d}: el {ratio:.0%} de su máximo. No se ve ninguna subida.",
 )
 RISE_UNSURE = Msg(
     en="Not divided, the Jacobian norm **{down}** from {top:.3f} at dₖ = {top_d:,d} to {last:.3f} at dₖ = {last_d:,d}: "
@@ -202,9 +204,9 @@ PEAK_UNDER = Msg(
 )
 STEADY = Msg(
     en="Divided by √dₖ, the norm stays between {low:.3f} and {high:.3f} and the largest weight between {peak_low:.1%} and "
-    "{peak_high:.1%}, whatever dₖ is.",
+    "{peak_high:.1%}, for every dₖ here.",
     es="Al dividir por √dₖ, la norma se queda entre {low:.3f} y {high:.3f}, y el peso mayor entre {peak_low:.1%} y "
-    "{peak_high:.1%}, sea cual sea dₖ.",
+    "{peak_high:.1%}, para todos los dₖ de aquí.",
 )
 TIMES = Msg(
     en="At dₖ = {last_d:,d} a divided row has **{times:.1f} times** the Jacobian norm of an undivided one. The gradient that "
@@ -229,9 +231,8 @@ TEMPERATURE_ALIKE = Msg(
     "{high:.1f}. La línea vertical es su τ.",
 )
 TAU_SAYS = Msg(
-    en="At τ = {at:.2f}: **{u}** not divided, **{s}** divided. From τ = {first:.1f} to {last:.1f}: {u_first} → {u_last} and "
-    "{s_first} → {s_last}.",
-    es="Con τ = {at:.2f}: **{u}** sin dividir, **{s}** dividido. De τ = {first:.1f} a {last:.1f}: {u_first} → {u_last} y "
+    en="At τ = {at:.2f}: **{u}** not divided, **{s}** divided. From left to right: {u_first} → {u_last} and {s_first} → {s_last}.",
+    es="Con τ = {at:.2f}: **{u}** sin dividir, **{s}** dividido. De izquierda a derecha: {u_first} → {u_last} y "
     "{s_first} → {s_last}.",
 )
 
@@ -402,7 +403,30 @@ def small(value: float, lang: str) -> str:
     return number(value, ".4f" if value >= 0.00095 else ".1e", lang)
 
 
-def lead(d_k: int, std: float, n: int, row: Any, lang: str) -> str:
+def cell(value: float, lang: str) -> str:
+    """A number of the table, which keeps four decimals so that they align; one too small for them is named as such."""
+    return TINY(lang, limit=LEAST) if 0 < value < LEAST / 2 else number(value, ".4f", lang)
+
+
+def emphasis(words: str, on: bool) -> str:
+    return f"**{words}**" if on else words
+
+
+def ends(frame: Any, at: Any, d_k: int, measure: str, lang: str) -> dict[str, str]:
+    """A measure of both arms at the settings on screen, and at the first and the last place of an axis, written out.
+
+    Args:
+        frame: arm and the measure, in the order of the axis; at(d_k, arm): the row of the curve for these settings.
+    """
+    out = {}
+    for arm, letter in (("unscaled", "u"), ("scaled", "s")):
+        values = frame[frame["arm"] == arm][measure]
+        told = {"": at(d_k, arm)[measure], "_first": values.iloc[0], "_last": values.iloc[-1]}
+        out.update({letter + end: number(float(value), FORMATS[measure], lang) for end, value in told.items()})
+    return out
+
+
+def lead(d_k: int, tau: float, std: float, n: int, row: Any, lang: str) -> str:
     """What the dot products are like, and what the softmax made of the row without the divisor.
 
     Args:
@@ -414,13 +438,14 @@ def lead(d_k: int, std: float, n: int, row: Any, lang: str) -> str:
         return f"{spread} {ALIKE(lang, root=scaled.divisor, peak=raw.peak, norm=raw.norm)}"
     ratio = raw.norm / scaled.norm if scaled.norm else math.nan
     msg = CERTAIN if ratio < HARDLY else LESS if ratio < 1 else MORE
-    values = {"norm": small(raw.norm, lang), "other": small(scaled.norm, lang)}
+    undivided = UNDIVIDED(lang) if tau == 1 else UNDIVIDED_TAU(lang, tau=tau)
+    values = {"norm": small(raw.norm, lang), "other": small(scaled.norm, lang), "undivided": undivided}
     return f"{spread} {msg(lang, peak=raw.peak, ratio=ratio, root=scaled.divisor, **values)}"
 
 
 def row_says(row: Any, d_k: int, tau: float, lang: str) -> str:
     parts = [ROW_PART(lang, peak=arm.peak, how=DIVIDED[arm.scale](lang)) for arm in row.arms]
-    told = ", ".join(parts[:-1]) + AND(lang) + parts[-1]
+    told = LAST_PART(lang, parts=", ".join(parts[:-1]), last=parts[-1])
     return ROW_SAYS(lang, n=len(row.unscaled.weights), d_k=d_k, tau=tau, key=row.unscaled.key + 1, parts=told)
 
 
