@@ -76,19 +76,22 @@ def row_of_panels(names, i, j):
                 )
 
 
-if cat:
-    with st.expander(say(words.EDIT), icon=":material/edit:"):
-        st.caption(say(words.EDIT_LEAD, limit=settings.everything()["t_x"].limit))
-        labels = {name: tokens if name == "t_x" else tuple("1234") for name in words.GRIDS}
-        with st.container(horizontal=True):
-            for name, title in words.GRID_TITLES.items():
-                with st.container(width=330, gap="xxsmall"):
-                    grid.edit(name, title, labels[name])
-        grid.refused(words.GRIDS, labels)
-        grid.undo_and_original(tuple(words.GRIDS))
-else:
-    with st.expander(say(words.W_DRAWN), icon=":material/grid_on:"):
-        row_of_panels(cached.W, 0, 0)
+def editors():
+    st.caption(say(words.EDIT_LEAD, limit=settings.everything()["t_x"].limit))
+    labels = {name: tokens if name == "t_x" else tuple("1234") for name in words.GRIDS}
+    with st.container(horizontal=True):
+        for name, title in words.GRID_TITLES.items():
+            with st.container(width=330, gap="xxsmall"):
+                grid.edit(name, title, labels[name])
+    grid.refused(words.GRIDS, labels)
+    grid.undo_and_original(tuple(words.GRIDS))
+
+
+label, icon = (words.EDIT, ":material/edit:") if cat else (words.W_DRAWN, ":material/grid_on:")
+box = st.expander(say(label), icon=icon, key="t_box", on_change="rerun")
+if box.open:
+    with box:
+        editors() if cat else row_of_panels(cached.W, 0, 0)
 
 
 @state.fragment

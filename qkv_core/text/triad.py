@@ -24,6 +24,9 @@ LEAD = Msg(
     ":green[**valores**] con esos pesos.",
 )
 
+DTYPE = "float64"
+"""What the page computes in; the batch at its end says so itself."""
+
 # the input
 
 INPUT = Msg(en="Input", es="Entrada")

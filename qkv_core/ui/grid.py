@@ -61,7 +61,7 @@ def edit(key: str, title: str, row_labels: Sequence[str]) -> None:
         key=editor.widget(key),
         num_rows="fixed",
         width="stretch",
-        column_config={name: st.column_config.TextColumn(name, alignment="right", width="small", max_chars=40) for name in cells},
+        column_config={name: st.column_config.TextColumn(name, alignment="right", width=64, max_chars=40) for name in cells},
         on_change=_take,
         args=(key,),
     )

@@ -54,13 +54,14 @@ def chart(
 
     Args:
         draw: a pure chart function of qkv_core.charts; labels must be hashable.
-        frame_: the data of the marks.
+        frame_: the data of the marks; a pyarrow table is sent as it is, which is worth it for one that a cache keeps.
         says: a sentence that tells what the picture shows, with computed numbers. Read by screen readers, and printed
             under the picture.
         columns: the table behind the chart; without it no table is drawn.
         data: another frame for that table, where the marks' own is not what a person wants to read.
     """
-    spec = _spec(draw, look(), tuple(sorted(labels.items())), tuple(frame_.columns))
+    names = frame_.column_names if hasattr(frame_, "column_names") else frame_.columns
+    spec = _spec(draw, look(), tuple(sorted(labels.items())), tuple(names))
     st.vega_lite_chart(
         frame_, spec, key=key, alt=_plain(says), width=width, height=height, on_select=on_select
     )

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from typing import Any
 
 import pandas as pd
+import pyarrow
 import streamlit as st
 import torch
 from torch import Tensor
@@ -137,14 +138,14 @@ def batch(
 class Panel:
     """A matrix ready to be drawn: its cells, the labels of its chart, and its size on the page in pixels, axes included."""
 
-    frame: pd.DataFrame
+    frame: pyarrow.Table
     labels: dict[str, Any]
     width: int
     height: int
     shape: tuple[int, int]
 
 
-@st.cache_data(show_spinner=False, max_entries=512)
+@st.cache_resource(show_spinner=False, max_entries=512)
 def panels(
     given: tuple, tau: float, mask: str, n: int, scale: str, i: int, j: int, names: tuple[str, ...], lang: str
 ) -> dict[str, Panel]:
@@ -200,7 +201,7 @@ def _panel(run: Lesson, name: str, i: int, j: int, lang: str) -> Panel:
     )
     room = (12 + 9 * max(map(len, row_labels)) if by_token else 4) + (24 if keys else 0)
     width = max(room + cell * shown, 110 if name == "sums" else 0)
-    return Panel(frame, labels, width, labels["row_height"] * rows + 30 + (24 if keys else 0), (rows, cols))
+    return Panel(_arrow(frame), labels, width, labels["row_height"] * rows + 30 + (24 if keys else 0), (rows, cols))
 
 
 def _drawn(x: Tensor) -> Tensor:
@@ -235,8 +236,7 @@ def _rounded(x: Tensor, decimals: int) -> Tensor:
 def _text(value: float, spec: str, lang: str) -> str:
     if value == -math.inf:
         return "\u2212∞"
-    text = re.sub(r"e([+-])0?(\d)", lambda m: "e" + m[1].strip("+") + m[2], f"{value:{spec}}") if spec.endswith("e") else None
-    text = number(value, spec, lang) if text is None else text.replace(".", "," if lang == "es" else ".")
+    text = re.sub(r"e([+-])0?(\d)", lambda m: "e" + m[1].strip("+") + m[2], number(value, spec, lang))
     return text if any(digit in text for digit in "123456789") else text.lstrip("\u2212")  # not -0.00
 
 
@@ -313,7 +313,7 @@ def _strips(
     frame = base.cells(values.tolist(), texts, row_labels, col_labels)
     labels = dict(symbols=symbols, limits=limits, row_labels=row_labels, col_labels=col_labels, cell=cell)
     width = 24 + 8 * max(map(len, row_labels)) + cell * cols
-    return Panel(frame, labels, width, 38 * len(row_labels) + 68, tuple(values.shape))
+    return Panel(_arrow(frame), labels, width, 38 * len(row_labels) + 68, tuple(values.shape))
 
 
 def hull(run: Lesson, i: int, lang: str) -> pd.DataFrame:
@@ -367,6 +367,10 @@ def removal(run: Lesson, i: int) -> Removal | None:
     if min(b - a for a, b in zip(answers, answers[1:], strict=False)) < 0.01:
         return None
     return Removal(best, second, weights[second], weights[best], after, answers, answers.index(after))
+
+
+def _arrow(frame: pd.DataFrame) -> pyarrow.Table:
+    return pyarrow.Table.from_pandas(frame, preserve_index=False)
 
 
 def _tensor(rows: tuple[tuple[float, ...], ...]) -> Tensor:
