@@ -10,7 +10,8 @@ shared = state.shared()
 d_k, lang, linear = shared.d_k, shared.lang, state.get("v_lin")
 
 lead = st.empty()
-with st.container(horizontal=True, vertical_alignment="bottom", gap="large"):
+lead.markdown(say(words.LEAD_FIRST))
+with st.container(horizontal=True, vertical_alignment="bottom", gap="medium"):
     with st.container(width=420):
         controls.shared("d_k")
     with st.container(width=320):
@@ -39,25 +40,24 @@ lead.markdown(words.lead(h, row.scaled, lang))
 left, right = st.columns((6, 5), gap="large")
 with left:
     st.subheader(say(words.BELLS if n > 1 else words.BELLS_ONE, n=n), anchor=False)
-    bells = cached.bells(run, d_k, names, lang)
     show.chart(
         charts.bells,
-        bells.frame,
+        cached.bells(run, d_k, names, lang),
         key="variance_bells",
         says=words.spread(h, row.scaled, linear, lang),
         columns=words.BINS,
         data=cached.bins(run, d_k, names),
-        low=bells.low,
-        high=bells.high,
-        top=bells.top,
         x_title=say(words.BELLS_X),
         y_title=say(words.BELLS_Y),
         count_title=say(words.COUNT),
     )
 with right:
     st.subheader(say(words.TABLE), anchor=False)
+    with st.container(horizontal=True, gap="medium"):
+        for name, value in words.figures(h, row.scaled, lang):
+            st.metric(name, value, width="content")
     table = cached.table(run, tuple(sorted({*state.get("v_ds"), d_k})))
-    show.small_table([say(name) for name in words.HEAD], words.rows(table, d_k, lang), numbers=(1, 2, 4))
+    show.small_table([say(name) for name in words.HEAD], words.rows(table, d_k, lang), numbers=(1, 2, 3, 4))
     st.markdown(say(words.SCALED_THEORY, value=row.theory / d_k))
     if n > 1:
         st.markdown(say(words.COVERED, inside=cached.inside(table), rows=len(table)))
@@ -97,23 +97,25 @@ with right:
 st.subheader(say(words.CURVE), anchor=False)
 axis = state.get("v_axis")
 controls.segments("v_axis", words.AXES, words.AXES_NAMES)
-marks, left_out = cached.curve(run, d_k, axis)
-if len(marks):
+curve = cached.curve(run, d_k, axis)
+if len(curve.frame):
     show.chart(
         charts.curve,
-        marks,
+        curve.frame,
         key="variance_curve",
         says=words.growth(run.curve, cached.growth(run), cached.inside(run.curve), lang),
         columns=words.CURVE_COLUMNS,
         data=run.curve,
         axis=axis,
+        low=curve.low,
+        high=curve.high,
         x_title=say(words.CURVE_X),
         y_title=say(words.CURVE_RATIO if axis == "ratio" else words.CURVE_Y),
         names=names,
         tips=(say(words.HEAD[0]), *names, say(words.HEAD[1])),
     )
-if left_out:
-    st.markdown(say(words.LEFT_OUT, n=left_out) if n > 1 else say(words.NO_CURVE))
+if curve.left_out:
+    st.markdown(say(words.LEFT_OUT, n=curve.left_out) if n > 1 else say(words.NO_CURVE))
 
 left, right = st.columns((1, 1), gap="large")
 with left:

@@ -11,21 +11,17 @@ DASH = [7, 4]
 """How the arm that is not divided is drawn."""
 
 
-def bells(
-    frame: pd.DataFrame, look: Look, *, low: float, high: float, top: float, x_title: str, y_title: str, count_title: str
-) -> alt.LayerChart:
+def bells(frame: pd.DataFrame, look: Look, *, x_title: str, y_title: str, count_title: str) -> alt.LayerChart:
     """The values of q.k, not divided (a dashed outline) and divided (filled), over the normal curve predicted for each.
 
     Args:
-        frame: kind ("edge": outline of a histogram; "bin": for the tooltip; "predicted", "exact": curves; "name"), arm
-            ("unscaled" | "scaled"), x, y, x2 (right edge of a bin), count, text (of a name).
-        low, high: ends of the axis of values; top: of the axis of densities.
+        frame: kind ("edge": outline of a histogram; "bin": for the tooltip; "predicted", "exact": curves; "name"; "end":
+            how far the axes reach), arm ("unscaled" | "scaled"), x, y, x2 (right edge of a bin), count, text (of a name).
+            The reach of the axes is data, so that the specification stays the same while d_k moves.
     """
     p = look.palette
-    x = alt.X(
-        "x:Q", title=x_title, scale=alt.Scale(domain=[low, high], nice=False, zero=False), axis=alt.Axis(tickCount=9, grid=False)
-    )
-    y = alt.Y("y:Q", title=y_title, scale=alt.Scale(domain=[0, top], nice=False), axis=alt.Axis(tickCount=5))
+    x = alt.X("x:Q", title=x_title, scale=alt.Scale(nice=False, zero=True), axis=alt.Axis(tickCount=9, grid=False, labelFlush=False))
+    y = alt.Y("y:Q", title=y_title, scale=alt.Scale(nice=False, zero=True), axis=alt.Axis(tickCount=5))
     whole = alt.Chart(frame).encode(x=x, y=y)
 
     def only(kind: str, arm: str = "") -> alt.Chart:
@@ -34,10 +30,12 @@ def bells(
 
     step = {"interpolate": "step-after", "clip": True}
     layers = [
+        only("end").mark_point(opacity=0),
         only("edge", "scaled").mark_area(**step, color=p.scaled, opacity=0.45),
         only("edge", "scaled").mark_line(**step, color=p.scaled, strokeWidth=1.5),
+        only("edge", "unscaled").mark_area(**step, color=p.unscaled, opacity=0.25),
         only("edge", "unscaled").mark_line(**step, color=p.unscaled, strokeWidth=2.5, strokeDash=DASH),
-        only("predicted").mark_line(interpolate="monotone", color=p.theory, strokeWidth=1.5, clip=True).encode(detail="arm:N"),
+        only("predicted").mark_line(interpolate="monotone", color=p.theory, strokeWidth=1.2, clip=True).encode(detail="arm:N"),
         only("exact")
         .mark_line(interpolate="monotone", color=p.theory, strokeWidth=2, strokeDash=[1, 3], clip=True)
         .encode(detail="arm:N"),
@@ -63,14 +61,23 @@ def bells(
 
 
 def curve(
-    frame: pd.DataFrame, look: Look, *, axis: str, x_title: str, y_title: str, names: tuple[str, str], tips: tuple[str, ...]
+    frame: pd.DataFrame,
+    look: Look,
+    *,
+    axis: str,
+    low: float,
+    high: float,
+    x_title: str,
+    y_title: str,
+    names: tuple[str, str],
+    tips: tuple[str, ...],
 ) -> alt.LayerChart:
     """The variance of q.k at every d_k, not divided (dashed, with its interval) and divided, over what theory says.
 
     Args:
         frame: d_k, unscaled, low, high, scaled, theory, theory_scaled, chosen, tip, last (bool: where a tooltip and
             where the names of the lines stand). With axis "ratio" all of them as a share of the theory.
-        axis: "log" (both axes), "linear", or "ratio" (d_k logarithmic).
+        axis: "log" (both axes), "linear", or "ratio" (d_k logarithmic). low, high: ends of a logarithmic axis.
         names: of the two arms. tips: headings of d_k, unscaled, scaled and theory in the tooltip.
     """
     p = look.palette
@@ -81,8 +88,12 @@ def curve(
         scale=alt.Scale(type="linear" if axis == "linear" else "log", base=2 if axis != "linear" else alt.Undefined, domain=[1, 1024], nice=False),
         axis=alt.Axis(values=powers, format=",d", labelFlush=False, grid=axis != "ratio"),
     )
-    scale = {"log": alt.Scale(type="log"), "linear": alt.Scale(zero=True), "ratio": alt.Scale(zero=False)}[axis]
-    ticks = alt.Axis(format="%" if axis == "ratio" else ",~g", tickCount=6)
+    if axis == "log":
+        decades = [10**e for e in range(-4, 7) if low <= 10**e <= high]
+        scale, ticks = alt.Scale(type="log", domain=[low, high], nice=False), alt.Axis(format=",~g", values=decades)
+    else:
+        scale = alt.Scale(zero=axis == "linear", padding=6)
+        ticks = alt.Axis(format="%" if axis == "ratio" else ",.12~g", tickCount=6)
 
     def y(field: str) -> alt.Y:
         return alt.Y(f"{field}:Q", title=y_title, scale=scale, axis=ticks)

@@ -18,23 +18,29 @@ SOURCE = Msg(
 
 # the answer
 
+LEAD_FIRST = Msg(
+    en="q·k is a sum of dₖ products, and the longer a sum, the wider it spreads.",
+    es="q·k es una suma de dₖ productos, y cuanto más larga es una suma, más se dispersa.",
+)
 LEAD = Msg(
-    en="q·k adds up dₖ = {d_k:,} products, and what is added up spreads. Over {n:,} pairs its standard deviation is "
-    "**{sd:,.2f}**; theory says √{variance:,.5g} = {expected:,.2f}. Divided by √dₖ = {root:,.4g} it is **{sd_scaled:,.2f}**.",
-    es="q·k suma dₖ = {d_k:,} productos, y lo que se suma se dispersa. En {n:,} pares su desviación típica es "
-    "**{sd:,.2f}**; la teoría dice √{variance:,.5g} = {expected:,.2f}. Dividida por √dₖ = {root:,.4g} es **{sd_scaled:,.2f}**.",
+    en="q·k is a sum of dₖ products, and the longer a sum, the wider it spreads. At dₖ = {d_k:,}, over {n:,} pairs, its "
+    "standard deviation is **{sd:,.2f}**; theory says √{variance:,.5g} = {expected:,.2f}. Divided by √dₖ = {root:,.4g} it is "
+    "**{sd_scaled:,.2f}**.",
+    es="q·k es una suma de dₖ productos, y cuanto más larga es una suma, más se dispersa. Con dₖ = {d_k:,}, en {n:,} pares, "
+    "su desviación típica es **{sd:,.2f}**; la teoría dice √{variance:,.5g} = {expected:,.2f}. Dividida por √dₖ = {root:,.4g} "
+    "es **{sd_scaled:,.2f}**.",
 )
 LEAD_ONE = Msg(
-    en="q·k adds up dₖ = {d_k:,} products. One pair gives one number, here **{mean:,.2f}**: to see how numbers spread, at "
+    en="q·k is a sum of dₖ products. At dₖ = {d_k:,} this one pair gives **{mean:,.2f}**; to see how such numbers spread, at "
     "least two are needed.",
-    es="q·k suma dₖ = {d_k:,} productos. Un solo par da un solo número, aquí **{mean:,.2f}**: para ver cuánto se dispersan "
-    "hacen falta al menos dos.",
+    es="q·k es una suma de dₖ productos. Con dₖ = {d_k:,}, este único par da **{mean:,.2f}**; para ver cuánto se dispersan "
+    "esos números hacen falta al menos dos.",
 )
 LEAD_STILL = Msg(
-    en="q·k adds up dₖ = {d_k:,} products, and here all of them are the same: each of the {n:,} pairs gives "
+    en="q·k is a sum of dₖ products, and here every product is the same. At dₖ = {d_k:,} each of the {n:,} pairs gives "
     "**{mean:,.2f}**, and nothing spreads.",
-    es="q·k suma dₖ = {d_k:,} productos, y aquí todos son iguales: cada uno de los {n:,} pares da **{mean:,.2f}** y nada "
-    "se dispersa.",
+    es="q·k es una suma de dₖ productos, y aquí todos los productos son iguales. Con dₖ = {d_k:,}, cada uno de los {n:,} pares "
+    "da **{mean:,.2f}** y nada se dispersa.",
 )
 PAIRS = Msg(en="Pairs n", es="Pares n")
 PAIRS_HELP = Msg(
@@ -74,9 +80,9 @@ NORMAL = Msg(
 )
 NOT_NORMAL = Msg(
     en="The thin line is the normal curve with the variance that theory predicts. The sample leaves it by up to "
-    "{distance:.1%}, more than chance, {noise:.1%}: the variance follows the law, the shape is not normal here.",
+    "{distance:.1%}, more than chance, {noise:.1%}: the variance follows the law, the shape is not quite normal here.",
     es="La línea fina es la curva normal con la varianza que predice la teoría. La muestra se aparta de ella hasta un "
-    "{distance:.1%}, más que el azar, {noise:.1%}: la varianza sigue la ley, la forma aquí no es normal.",
+    "{distance:.1%}, más que el azar, {noise:.1%}: la varianza sigue la ley, la forma aquí no es del todo normal.",
 )
 NOT_NORMAL_LINEAR = Msg(
     en="The thin line is the normal curve with the variance that theory gives for layers on average. The sample leaves it by "
@@ -85,8 +91,8 @@ NOT_NORMAL_LINEAR = Msg(
     "hasta un {distance:.1%}, más que el azar, {noise:.1%}: estas dos capas son un caso, no el promedio.",
 )
 EXACT = Msg(
-    en="Dotted: the exact density of a sum of {d_k} products of normal numbers.",
-    es="Puntos: la densidad exacta de una suma de {d_k} productos de números normales.",
+    en="Dotted: the exact density of q·k at dₖ = {d_k}, where it is not yet a bell.",
+    es="Puntos: la densidad exacta de q·k con dₖ = {d_k}, que aún no es una campana.",
 )
 OUTSIDE = Msg(
     en="{outside:.2%} of the pairs lie beyond four standard deviations, outside the picture.",
@@ -102,6 +108,11 @@ BINS = {
     "exact": (Msg(en="exact density", es="densidad exacta"), ".5f"),
 }
 
+FIGURES = {
+    "theory": Msg(en="theory, dₖ = {d_k:,}", es="teoría, dₖ = {d_k:,}"),
+    "unscaled": Msg(en="variance of q·k", es="varianza de q·k"),
+    "scaled": Msg(en="variance of q·k / √dₖ", es="varianza de q·k / √dₖ"),
+}
 TABLE = Msg(en="Variance, measured and predicted", es="Varianza, medida y predicha")
 HEAD = (
     Msg(en="dₖ", es="dₖ"),
@@ -110,7 +121,7 @@ HEAD = (
     Msg(en="95 % interval", es="intervalo 95 %"),
     Msg(en="q·k / √dₖ", es="q·k / √dₖ"),
 )
-INTERVAL = Msg(en="{low:,.1f} to {high:,.1f}", es="{low:,.1f} a {high:,.1f}")
+INTERVAL = Msg(en="{low:,.2f} to {high:,.2f}", es="{low:,.2f} a {high:,.2f}")
 DASH = "–"
 SCALED_THEORY = Msg(
     en="Theory for the last column: {value:,.4g} in every row; it has no dₖ left.",
@@ -343,30 +354,31 @@ def derivation(d_k: int, kappa: float, mean: float, rho: float, linear: bool, wi
     """The law in short lines of TeX, the current number under each term."""
 
     def n(value: float) -> str:
-        return number(value, ",.4g", lang).replace(",", "{,}").replace("\u202f", r"\,").replace("\u2212", "-")
+        return number(value, ",.0f" if abs(value) >= 1000 else ".4g", lang).replace(",", "{,}").replace("\u202f", r"\,").replace("\u2212", "-")
 
     def under(term: str, value: float) -> str:
         return rf"\underbrace{{{term}}}_{{{n(value)}}}"
 
     if linear:
         c = width
-        first = rf"W, b \sim U\!\left(\pm\tfrac{{1}}{{\sqrt C}}\right)\;\Rightarrow\;\mathrm{{Var}}(W)=\tfrac{{1}}{{3C}}={n(1 / (3 * c))}"
+        first = [r"W, b \sim U\!\left(\pm\tfrac{1}{\sqrt C}\right)", rf"\mathrm{{Var}}(W)=\tfrac{{1}}{{3C}}={n(1 / (3 * c))}"]
         main, extra = d_k / 9, 2 * d_k / 9 / c if bias else 0.0
         second = rf"\mathbb E\,\|W_q^\top W_k\|^2 = C^2\, d_k \left(\tfrac{{1}}{{3C}}\right)^2 = " + under(r"\tfrac{d_k}{9}", main)
         third = rf"2\,\mathbb E\,\|W^\top b\|^2 = 2\,C\, d_k \left(\tfrac{{1}}{{3C}}\right)^2 = " + under(r"\tfrac{2 d_k}{9 C}", extra)
         total = main + extra
-        lines = [first, second] + ([third] if bias else [])
+        lines = [*first, second] + ([third] if bias else [])
         formula = r"\tfrac{d_k}{9}\left(1+\tfrac{2}{C}\right)" if bias else r"\tfrac{d_k}{9}"
     else:
         through, shared = 2 * mean**2 * (1 + rho), rho**2 * (kappa - 2)
         total = d_k * (1 + through + shared)
         lines = [
-            r"q\cdot k=\sum_{i=1}^{d_k} q_i k_i \;\Rightarrow\; \mathrm{Var}(q\cdot k)=d_k\,\mathrm{Var}(q_i k_i)",
+            r"q\cdot k=\textstyle\sum_{i=1}^{d_k} q_i k_i",
+            r"\mathrm{Var}(q\cdot k)=d_k\,\mathrm{Var}(q_i k_i)",
         ]
         if mean == rho == 0:
             lines.append(
                 r"\mathrm{Var}(q_i k_i)=" + under(r"\mathbb E[q_i^2]", 1) + r"\," + under(r"\mathbb E[k_i^2]", 1)
-                + "-" + under(r"\mathbb E[q_i]^2\,\mathbb E[k_i]^2", 0) + "=1"
+                + "-" + under(r"\mathbb E[q_i k_i]^2", 0) + "=1"
             )  # fmt: skip
             formula = "d_k"
         else:
@@ -407,7 +419,7 @@ def lead(h: Any, scaled: float, lang: str) -> str:
 
 def spread(h: Any, scaled: float, linear: bool, lang: str) -> str:
     """What both histograms show, how near they are to the curve, and what lies outside."""
-    means = {"mean": h.mean, "mean_scaled": h.mean / math.sqrt(h.d_k)}
+    means = {"mean": _no_minus_zero(h.mean), "mean_scaled": _no_minus_zero(h.mean / math.sqrt(h.d_k))}
     if h.n == 1:
         return SPREAD_ONE(lang, **means)
     parts = [SPREAD(lang, d_k=h.d_k, sd=math.sqrt(h.variance), sd_scaled=math.sqrt(scaled), **means)]
@@ -419,6 +431,18 @@ def spread(h: Any, scaled: float, linear: bool, lang: str) -> str:
     if h.outside:
         parts.append(OUTSIDE(lang, outside=h.outside))
     return " ".join(parts)
+
+
+def figures(h: Any, scaled: float, lang: str) -> list[tuple[str, str]]:
+    """The three numbers that the page is about."""
+    values = {"theory": h.law.variance, "unscaled": h.variance if h.n > 1 else math.nan, "scaled": float(scaled)}
+    specs = {"theory": ",.0f" if h.law.variance >= 1000 else ".4g", "unscaled": ",.2f", "scaled": ".3f"}
+    return [(FIGURES[name](lang, d_k=h.d_k), number(value, specs[name], lang)) for name, value in values.items()]
+
+
+def _no_minus_zero(value: float) -> float:
+    """A number that is written with two decimals, and never as minus zero."""
+    return round(value, 2) + 0.0
 
 
 def rows(table: Any, d_k: int, lang: str) -> list[list[str]]:

@@ -22,8 +22,8 @@ BINS = {1: 15, 100: 15, 1_000: 31}
 """Bins of a histogram of few pairs; of more, 61."""
 LONG = 1 << 26
 """Entries drawn from which a run on the CPU takes seconds, and shows its progress."""
-BRUTE = 1 << 20
-"""Entries that the brute force computes: a few hundredths of a second."""
+BRUTE = 1 << 22
+"""Entries that the brute force computes: a tenth of a second."""
 LINEAR_PAIRS = 100_000
 """Most pairs through real layers: each token costs two products with matrices of up to 1024 x 1024."""
 FEW = 0.03
@@ -143,27 +143,18 @@ def growth(run: Study) -> float:
 # --- the histogram ------------------------------------------------------------------------------------------------
 
 
-TOPS = (0.5, 0.6, 0.8, 1.0, 1.5, 2.0, 3.0, 5.0, 8.0, 12.0, 20.0, 40.0)
-REACHES = (1.0, 2.0, 5.0)
+TOPS = (0.45, 0.6, 0.8, 1.0, 1.5, 2.0, 3.0, 5.0, 8.0, 12.0, 20.0, 40.0)
+REACHES = (1.0, 2.0, 4.0)
+"""Steps of the axis of values, per power of ten. Neighbouring d_k share an axis, so that a hill is seen to widen."""
 
 
-@dataclass(frozen=True, eq=False)
-class Bells:
-    """The marks of the histogram chart, and the ends of its axes, which change seldom while d_k moves."""
-
-    frame: pd.DataFrame
-    low: float
-    high: float
-    top: float
-
-
-def bells(run: Study, d_k: int, names: tuple[str, str], lang: str) -> Bells:
+def bells(run: Study, d_k: int, names: tuple[str, str], lang: str) -> pd.DataFrame:
     """The marks of both histograms at d_k; names of the two arms, to be written beside them."""
     return _bells(run, run.key, d_k, names, lang)
 
 
 @st.cache_data(show_spinner=False, max_entries=512)
-def _bells(_run: Study, key: tuple, d_k: int, names: tuple[str, str], lang: str) -> Bells:
+def _bells(_run: Study, key: tuple, d_k: int, names: tuple[str, str], lang: str) -> pd.DataFrame:
     h, marks = _run.histograms[d_k], []
 
     def mark(kind: str, arm: str, x: float, y: float, **more) -> None:
@@ -188,14 +179,19 @@ def _bells(_run: Study, key: tuple, d_k: int, names: tuple[str, str], lang: str)
         at, height = (1.0, 0.80) if arm == "scaled" else (1.6, 0.45)
         text = f"{name}: σ {number(spread / unit, '.2f', lang)}" if _run.n > 1 else name
         mark("name", arm, mean + at * expected, height * peak, text=text)
-    frame = pd.DataFrame(marks)
-    low, high = min(0.0, frame.x.min()), max(0.0, frame.x.max())
-    tall = frame[frame.kind.isin(("edge", "predicted"))].y.max()
-    return Bells(frame, -_reach(-low), _reach(high), next((t for t in TOPS if t >= tall * 1.04), tall * 1.1))
+    tall = max(m["y"] for m in marks if m["kind"] in ("edge", "predicted"))
+    top = next((t for t in TOPS if t >= tall * 1.04), tall * 1.1)
+    xs = [m["x"] for m in marks if m["kind"] != "name"]
+    mark("end", "", -_reach(-min(xs)), 0.0)
+    mark("end", "", _reach(max(xs)), top)
+    for m in marks:
+        if m["kind"] == "name" and m["arm"] == "unscaled":
+            m["y"] += 0.03 * top  # clear of the lowest hills
+    return pd.DataFrame(marks)
 
 
 def _reach(largest: float) -> float:
-    """The next of 1, 2, 5 times a power of ten, so that the axis seldom changes."""
+    """The next of REACHES times a power of ten."""
     if largest <= 0:
         return 0.0
     power = 10.0 ** math.floor(math.log10(largest))
@@ -216,8 +212,18 @@ def table(run: Study, d_ks: tuple[int, ...]) -> pd.DataFrame:
     return run.curve.iloc[[d - 1 for d in d_ks]].reset_index(drop=True)
 
 
-def curve(run: Study, d_k: int, axis: str) -> tuple[pd.DataFrame, int]:
-    """The marks of the curve, and how many d_k have no place on a logarithmic axis because their variance is 0."""
+@dataclass(frozen=True, eq=False)
+class Curve:
+    """The marks of the curve, how many d_k have no place on it because their variance is 0 or unknown, and its ends."""
+
+    frame: pd.DataFrame
+    left_out: int
+    low: float
+    high: float
+
+
+def curve(run: Study, d_k: int, axis: str) -> Curve:
+    """The curve on the axes that are asked for."""
     c = run.curve
     out = pd.DataFrame(
         {
@@ -234,7 +240,12 @@ def curve(run: Study, d_k: int, axis: str) -> tuple[pd.DataFrame, int]:
     thinned = np.unique((np.geomspace(1, D_MAX, round(math.log(D_MAX) / FEW))).round()).astype(int)
     kept["tip"] = kept.d_k.isin([*range(1, 33), *thinned, d_k])
     kept["last"] = kept.d_k == 700
-    return kept, len(out) - len(kept)
+    low, high = 0.0, 0.0
+    if axis == "log" and len(kept):
+        shown = kept[["unscaled", "low", "scaled", "theory_scaled"]].min().min(), kept[["unscaled", "high"]].max().max()
+        low = 10 ** (math.floor(4 * math.log10(shown[0] * 0.9)) / 4)
+        high = 10 ** (math.ceil(4 * math.log10(shown[1] * 1.1)) / 4)
+    return Curve(kept, len(out) - len(kept), low, high)
 
 
 # --- the question -------------------------------------------------------------------------------------------------
