@@ -16,6 +16,8 @@ ROW_HEIGHT = 44
 HALF = 0.3
 """Half the height of a block; the gap to the next row shows where its axis goes."""
 SLOTS = 4
+LONG = 4
+"""Characters of a name and its size that leave room for a sign between them on a phone."""
 MEMORY_X, MEMORY_X2 = 4.22, 4.46
 RIGHT_EDGE = 4.7
 
@@ -57,7 +59,8 @@ def path_frame(
     for row, step in enumerate(steps):
         letters = _letters(step.axes)
         for slot, (letter, size) in enumerate(zip(letters, step.shape)):
-            shown = f"{'Tₖ' if letter == 'Tk' else step.axes[slot]} = {size}"
+            name = "Tₖ" if letter == "Tk" else step.axes[slot]
+            shown = f"{name} = {size}" if len(f"{name}{size}") <= LONG else f"{name} {size}"
             mark("block", row, x=slot + 0.06, x2=slot + 0.94, y=row - HALF, y2=row + HALF, axis=letter, text=shown)
         top = row - 1 + HALF if step.shares_memory_with_previous else row - HALF
         if step.shares_memory_with_previous:

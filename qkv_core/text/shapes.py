@@ -337,8 +337,8 @@ FOLLOW_COLUMNS = {
 STRIP = Msg(en="The memory of {tensor}", es="La memoria de {tensor}")
 PARTS = {
     "element": Msg(en="your number", es="su número"),
-    "row": Msg(en="its row (axis {axis})", es="su fila (eje {axis})"),
-    "column": Msg(en="its column (axis {axis})", es="su columna (eje {axis})"),
+    "row": Msg(en="its row ({axis})", es="su fila ({axis})"),
+    "column": Msg(en="its column ({axis})", es="su columna ({axis})"),
     "tensor": Msg(en="rest of {tensor}", es="resto de {tensor}"),
     "other": Msg(en="outside {tensor}", es="fuera de {tensor}"),
 }
