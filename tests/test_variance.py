@@ -18,7 +18,6 @@ from qkv_core.ui import controls
 from qkv_core.ui.cached import variance as cached
 from qkv_core.variance import Assumptions, theory, variance_sweep, variance_table
 from tests.app import assert_healthy, open_page, setting
-from tests.app import words as said
 
 SEED = settings.everything()["seed"].default
 
@@ -27,6 +26,11 @@ def page(**link: str) -> AppTest:
     at = open_page("variance", **link)
     assert_healthy(at)
     return at
+
+
+def said(at: AppTest) -> str:
+    """Every sentence on the page."""
+    return "\n".join(str(e.value) for kind in ("markdown", "caption", "text", "info", "success") for e in at.get(kind))
 
 
 def study(n: int = 1_000, a: Assumptions = Assumptions(), seed: int = SEED) -> cached.Study:
@@ -42,8 +46,8 @@ def read(cell: str) -> float:
     return float(cell.strip("*\u2007 ").replace("\u2212", "-").replace("\u202f", "").replace(",", ""))
 
 
-def spec(at: AppTest, key: str) -> dict:
-    return json.loads(next(c.proto.spec for c in at.get("vega_lite_chart") if key in c.proto.id))
+def histogram_spec(at: AppTest) -> dict:
+    return json.loads(at.get("vega_lite_chart")[0].proto.spec)
 
 
 # --- what is on the screen ------------------------------------------------------------------------------------------
@@ -97,9 +101,12 @@ def test_a_variance_of_0_is_said_and_leaves_the_logarithmic_axis() -> None:
     assert words.STAYS("en", last=1024) in said(at)
 
 
-def test_a_small_d_k_is_not_called_normal_and_a_large_one_is() -> None:
-    assert "not quite normal" in said(page(d_k="1", v_n="10000"))
-    assert "not quite normal" not in said(page(d_k="1024", v_n="10000"))
+def test_how_far_the_sample_is_from_the_normal_curve_is_said_with_what_chance_does() -> None:
+    for d_k, far in (("1", True), ("256", False)):
+        h = study(10_000).histograms[int(d_k)]
+        text = said(page(d_k=d_k, v_n="10000"))
+        assert words.NORMAL("en", distance=h.distance, noise=h.noise) in text
+        assert (words.KURTOSIS("en", kurtosis=h.kurtosis, law=h.law.kurtosis) in text) == far == (h.distance > h.noise)
 
 
 @pytest.mark.parametrize("preset", presets.PRESETS["variance"], ids=lambda p: p.key)
@@ -266,7 +273,7 @@ def test_neighbouring_d_k_share_an_axis_so_that_the_hill_is_seen_to_widen() -> N
 
 
 def test_the_specification_of_the_histogram_does_not_change_with_d_k() -> None:
-    assert spec(page(v_n="100", d_k="1"), "variance_bells") == spec(page(v_n="100", d_k="1024"), "variance_bells")
+    assert histogram_spec(page(v_n="100", d_k="1")) == histogram_spec(page(v_n="100", d_k="1024"))
 
 
 @pytest.mark.parametrize("axis", ["log", "linear", "ratio"])

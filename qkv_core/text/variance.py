@@ -73,22 +73,18 @@ SPREAD_ONE = Msg(
     es="El único valor de q·k es {mean:,.2f}; dividido por √dₖ es {mean_scaled:,.2f}.",
 )
 NORMAL = Msg(
-    en="The thin line is the normal curve that theory predicts. The sample leaves it by {distance:.1%} at most; chance alone "
-    "reaches {noise:.1%}.",
-    es="La línea fina es la curva normal que predice la teoría. La muestra se aparta de ella como mucho un {distance:.1%}; "
-    "el azar por sí solo llega al {noise:.1%}.",
+    en="The thin line is the normal curve with the variance of theory. The sample leaves it by {distance:.1%} at most; by chance "
+    "alone it would pass {noise:.1%} in one draw of 20.",
+    es="La línea fina es la curva normal con la varianza de la teoría. La muestra se aparta de ella como mucho un {distance:.1%}; "
+    "por puro azar pasaría del {noise:.1%} en uno de cada 20 sorteos.",
 )
-NOT_NORMAL = Msg(
-    en="The thin line is the normal curve with the variance that theory predicts. The sample leaves it by up to "
-    "{distance:.1%}, more than chance, {noise:.1%}: the variance follows the law, the shape is not quite normal here.",
-    es="La línea fina es la curva normal con la varianza que predice la teoría. La muestra se aparta de ella hasta un "
-    "{distance:.1%}, más que el azar, {noise:.1%}: la varianza sigue la ley, la forma aquí no es del todo normal.",
+KURTOSIS = Msg(
+    en="Its kurtosis is {kurtosis:.2f}, in theory {law:.2f}; a normal one has 3.",
+    es="Su curtosis es {kurtosis:.2f}, en teoría {law:.2f}; la de una normal es 3.",
 )
-NOT_NORMAL_LINEAR = Msg(
-    en="The thin line is the normal curve with the variance that theory gives for layers on average. The sample leaves it by "
-    "up to {distance:.1%}, more than chance, {noise:.1%}: these two layers are one draw, not the average.",
-    es="La línea fina es la curva normal con la varianza que la teoría da para capas en promedio. La muestra se aparta de ella "
-    "hasta un {distance:.1%}, más que el azar, {noise:.1%}: estas dos capas son un caso, no el promedio.",
+ONE_DRAW = Msg(
+    en="These two layers are one draw; the theory is about their average.",
+    es="Estas dos capas son un sorteo; la teoría habla de su promedio.",
 )
 EXACT = Msg(
     en="Dotted: the exact density of q·k at dₖ = {d_k}, where it is not yet a bell.",
@@ -424,8 +420,10 @@ def spread(h: Any, scaled: float, linear: bool, lang: str) -> str:
         return SPREAD_ONE(lang, **means)
     parts = [SPREAD(lang, d_k=h.d_k, sd=math.sqrt(h.variance), sd_scaled=math.sqrt(scaled), **means)]
     if h.law.variance:
-        msg = NORMAL if h.distance <= h.noise else NOT_NORMAL_LINEAR if linear else NOT_NORMAL
-        parts.append(msg(lang, distance=h.distance, noise=h.noise))
+        parts.append(NORMAL(lang, distance=h.distance, noise=h.noise))
+        if h.distance > h.noise:
+            parts.append(KURTOSIS(lang, kurtosis=h.kurtosis, law=h.law.kurtosis))
+            parts += [ONE_DRAW(lang)] if linear else []
     if h.d_k <= EXACT_UP_TO and not h.frame.exact.isna().any():
         parts.append(EXACT(lang, d_k=h.d_k))
     if h.outside:
