@@ -84,7 +84,7 @@ def curves() -> None:
         with place:
             show.chart(
                 charts.curve,
-                cached.line(curve.frame, "d_k", measure, d_k),
+                cached.d_k_line(measure, n, trials, seed, tau, d_k),
                 key=f"saturation_{measure}",
                 says=say(text.CURVE_SAYS, at=d_k, **text.ends(curve.frame, curve.at, d_k, measure, lang)),
                 arms=ARMS,
@@ -124,7 +124,7 @@ def temperature() -> None:
         with place:
             show.chart(
                 charts.curve,
-                cached.line(temperatures, "tau", measure, tau),
+                cached.tau_line(measure, n, trials, seed, tau, d_k),
                 key=f"saturation_tau_{measure}",
                 says=say(text.TAU_SAYS, at=tau, **text.ends(temperatures, curve.at, d_k, measure, lang)),
                 arms=ARMS,

@@ -186,7 +186,7 @@ def test_no_sentence_breaks_at_any_end(cached, tau: float, n: int, trials: int) 
 def test_ninety_per_cent_is_named_only_where_it_is_passed(cached) -> None:
     curve = cached.curve(10, 400, 42, 1.0)
     over = curve.facts.over_90_d
-    assert curve.at(over, "unscaled").peak > 0.9 >= curve.at(over // 2, "unscaled").peak
+    assert curve.at(over, "unscaled")["peak"] > 0.9 >= curve.at(over // 2, "unscaled")["peak"]
     never = replace(curve.facts, over_90_d=None)
     assert "first passes 90% at" in text.notice(curve.facts, curve.low, curve.high, 400, 0.9, "en")[1]
     assert "never passes 90%" in text.notice(never, curve.low, curve.high, 400, 0.9, "en")[1]
@@ -198,8 +198,8 @@ def test_the_prediction_is_graded_by_the_curve(cached, d_k: int, tau: float, tri
     asked = cached.asked(curve, d_k)
     a, b = curve.at(d_k, "unscaled"), curve.at(asked.then, "unscaled")
     assert asked.then in D_KS and asked.then != d_k
-    apart = a.jacobian_high < b.jacobian_low or b.jacobian_high < a.jacobian_low
-    assert asked.answer == (2 if not apart else 0 if b.jacobian > a.jacobian else 1)
+    apart = a["jacobian_high"] < b["jacobian_low"] or b["jacobian_high"] < a["jacobian_low"]
+    assert asked.answer == (2 if not apart else 0 if b["jacobian"] > a["jacobian"] else 1)
 
 
 # the pictures
@@ -223,7 +223,7 @@ def test_the_charts_name_plain_fields_and_no_type_is_guessed(cached) -> None:
     drawn = (
         (charts.weights, cached.ten_frame(cached.row(4, 8, 10, 1, 1.0, "none"), arms, "{key} {weight}", lambda v, s: "x"),
          {"keys": 10, "arms": arms, "x_title": "x", "y_title": "y"}),
-        (charts.curve, cached.line(cached.curve(4, 25, 1, 1.0).frame, "d_k", "peak", 4),
+        (charts.curve, cached.d_k_line("peak", 4, 25, 1, 1.0, 4),
          {"arms": arms, "title": "t", "x_title": "x", "ticks": (1, 4), "ends": (1, 1024), "top": 1.0, "marked": (2, 3)}),
         (charts.divisors, cached.lab(4, 8, 4, 25, 1, 1.0).frame.assign(text="", chosen=False),
          {"names": ("a", "b", "c", "d"), "x_title": "x"}),

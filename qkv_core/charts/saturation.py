@@ -50,7 +50,7 @@ def _channels(arms: Arms, look: Look, marks: bool = True) -> dict[str, Any]:
     return {
         "color": alt.Color("arm:N", scale=scale([colour(look.palette, c) for c in codes]), legend=legend),
         "shape": alt.Shape("arm:N", scale=scale([MARK[c] for c in codes]), legend=legend),
-        "strokeDash": alt.StrokeDash("arm:N", scale=scale([DASH[c] for c in codes]), legend=None if marks else legend),
+        "strokeDash": alt.StrokeDash("arm:N", scale=scale([DASH[c] for c in codes]), legend=legend),
     }
 
 

@@ -420,8 +420,8 @@ def ends(frame: Any, at: Any, d_k: int, measure: str, lang: str) -> dict[str, st
     """
     out = {}
     for arm, letter in (("unscaled", "u"), ("scaled", "s")):
-        values = frame[frame["arm"] == arm][measure]
-        told = {"": at(d_k, arm)[measure], "_first": values.iloc[0], "_last": values.iloc[-1]}
+        values = [value for of, value in zip(frame["arm"], frame[measure], strict=True) if of == arm]
+        told = {"": at(d_k, arm)[measure], "_first": values[0], "_last": values[-1]}
         out.update({letter + end: number(float(value), FORMATS[measure], lang) for end, value in told.items()})
     return out
 

@@ -164,29 +164,43 @@ def _labels(peaks: dict[str, float]) -> dict[str, float]:
 
 @dataclass(frozen=True, eq=False)
 class Curve:
-    """The curve over d_k and what can be said of it. low, high: of the scaled arm's means, by measure."""
+    """The curve over d_k and what can be said of it.
+
+    points: (d_k, arm) -> the measures there.   low, high: of the scaled arm's means, by measure.
+    """
 
     frame: pd.DataFrame
+    points: dict[tuple[int, str], dict[str, float]]
     facts: core.Noticed
     low: dict[str, float]
     high: dict[str, float]
 
-    def at(self, d_k: int, arm: str) -> pd.Series:
-        found = self.frame
-        return found[(found["d_k"] == d_k) & (found["arm"] == arm)].iloc[0]
+    def at(self, d_k: int, arm: str) -> dict[str, float]:
+        return self.points[d_k, arm]
 
 
 @st.cache_resource(show_spinner=False, max_entries=256)
 def curve(n_keys: int, trials: int, seed: int, tau: float) -> Curve:
     frame = core.saturation_curve(D_KS, n_keys, trials, seed, tau)
+    points = {(line["d_k"], line["arm"]): line for line in frame.to_dict("records")}
     scaled = frame[frame["arm"] == "scaled"]
     low = {name: float(scaled[name].min()) for name in MEASURES}
     high = {name: float(scaled[name].max()) for name in MEASURES}
-    return Curve(frame, core.noticed(frame), low, high)
+    return Curve(frame, points, core.noticed(frame), low, high)
 
 
-def line(frame: pd.DataFrame, x: str, measure: str, now: float) -> pd.DataFrame:
-    """The marks of one measure against d_k or tau; `now` is where the rule stands."""
+@st.cache_resource(show_spinner=False, max_entries=1024)
+def d_k_line(measure: str, n_keys: int, trials: int, seed: int, tau: float, d_k: int) -> pd.DataFrame:
+    return _line(curve(n_keys, trials, seed, tau).frame, "d_k", measure, d_k)
+
+
+@st.cache_resource(show_spinner=False, max_entries=1024)
+def tau_line(measure: str, n_keys: int, trials: int, seed: int, tau: float, d_k: int) -> pd.DataFrame:
+    return _line(temperatures(d_k, n_keys, trials, seed), "tau", measure, tau)
+
+
+def _line(frame: pd.DataFrame, x: str, measure: str, now: float) -> pd.DataFrame:
+    """The marks of one measure; `now` is where the rule stands."""
     names = {x: "x", measure: "value", f"{measure}_low": "low", f"{measure}_high": "high"}
     return frame[[x, "arm", *list(names)[1:]]].rename(columns=names).assign(now=float(now))
 
@@ -205,27 +219,28 @@ class Lab:
     """
 
     frame: pd.DataFrame
+    rows: dict[str, dict[str, float]]
     std: float
     nearest: str
     agrees: float
 
-    def of(self, scale: str) -> pd.Series:
-        return self.frame[self.frame["divisor"] == scale].iloc[0]
+    def of(self, scale: str) -> dict[str, float]:
+        return self.rows[scale]
 
 
 @st.cache_resource(show_spinner=False, max_entries=256)
 def lab(d_k: int, heads: int, n_keys: int, trials: int, seed: int, tau: float) -> Lab:
     frame = core.divisor_lab(d_k, heads * d_k, n_keys, trials, seed, tau)
     frame = frame.assign(place=range(len(SCALES)))
-    rows = frame.set_index("divisor")
-    near = rows["std"].map(lambda std: abs(math.log(std)))
+    rows = {line["divisor"]: line for line in frame.to_dict("records")}
     whole = curve(n_keys, trials, seed, tau)
     agrees = max(
-        abs(rows.loc[scale, name] - whole.at(d_k, arm)[name])
+        abs(rows[scale][name] - whole.at(d_k, arm)[name])
         for scale, arm in (("none", "unscaled"), ("sqrt_dk", "scaled"))
         for name in MEASURES
     )
-    return Lab(frame, float(rows.loc["none", "std"]) * tau, str(near.idxmin()), float(agrees))
+    nearest = min(rows, key=lambda scale: abs(math.log(rows[scale]["std"])))
+    return Lab(frame, rows, rows["none"]["std"] * tau, nearest, agrees)
 
 
 @dataclass(frozen=True, eq=False)
@@ -266,6 +281,7 @@ class Asked:
 def asked(found: Curve, d_k: int) -> Asked:
     then = d_k * FAR if d_k * FAR <= D_KS[-1] else d_k // FAR
     a, b = found.at(d_k, "unscaled"), found.at(then, "unscaled")
-    answer = 0 if b.jacobian_low > a.jacobian_high else 1 if b.jacobian_high < a.jacobian_low else 2
-    pairs = [(float(a[name]), float(b[name])) for name in ("jacobian", "jacobian_low", "jacobian_high", "peak")]
+    low, high = "jacobian_low", "jacobian_high"
+    answer = 0 if b[low] > a[high] else 1 if b[high] < a[low] else 2
+    pairs = [(a[name], b[name]) for name in ("jacobian", "jacobian_low", "jacobian_high", "peak")]
     return Asked(d_k, then, *pairs, answer)
