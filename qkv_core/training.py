@@ -81,7 +81,7 @@ class Trainer:
                  seeds: tuple[int, ...] | int = 8, device: str = "auto", **more):
         self.config = c = Config(task, d_k, heads, lr=lr, optimizer=optimizer, arms=arms, seeds=seeds, device=device,
                                  **more)
-        self.step, self.notices = 0, []
+        self.step, self.notices, self._pace = 0, [], math.inf                            # seconds a step
         self.rates = [(0, tuple(own(arm.lr, c.lr) for arm in c.arms))]
         """(step, rate of each arm) for each change, the first at step 0."""
         names, dtype = tuple(arm.name for arm in c.arms), getattr(torch, c.dtype)
@@ -126,13 +126,14 @@ class Trainer:
         Args:
             seconds: float. most: int, or None: steps at most.
         """
-        begun, first, each = time.perf_counter(), self.step, math.inf
+        begun, first = time.perf_counter(), self.step
         last = self.max_steps if most is None else min(self.max_steps, self.step + whole("most", most))
         while self.step < last and (left := begun + seconds - time.perf_counter()) > 0 or self.step == first < last:
-            fit = 1 if each == math.inf else max(1, min(BLOCK, int(left / each)))
+            # A captured graph is a whole block; what goes step by step takes as many as should fit.
+            fit = BLOCK if self._graph != "none" else max(1, int(min(BLOCK, left / self._pace)))
             count, before = min(fit, last - self.step, BLOCK - self.step % BLOCK), time.perf_counter()
             self._chunk(count)
-            each = (time.perf_counter() - before) / count
+            self._pace = max(1e-9, (time.perf_counter() - before) / count)
         self._note_if_full(self.step + (most is None))
         return self.records(first)
 

@@ -11,10 +11,10 @@ from torch import nn
 from qkv_core import device as devices
 from qkv_core import nets
 from qkv_core.attention import attention_trace, scaled_dot_product_attention
-from qkv_core.lockstep import build
+from qkv_core.lockstep import MEASURES, build
 from qkv_core.masks import MASKS
 from qkv_core.nets import Net, forward, inputs, row_shares, sharpness, start
-from qkv_core.records import SOLVED_ACCURACY, SOLVED_LOSS
+from qkv_core.records import SOLVED_ACCURACY, SOLVED_LOSS, History
 from qkv_core.tasks import BLOCK, TASKS, batches, task
 from qkv_core.training import WITH_AND_WITHOUT, Arm, Config, Trainer, gradient_step, wilson_interval
 from qkv_core.triad import cat_sat
@@ -412,9 +412,13 @@ def test_a_diverged_run_is_named_and_counted_and_stops_no_other(device):
     for _, seed, step in lost:
         assert torch.isfinite(records.loss[:step, 1, seed]).all()
         assert torch.isnan(records.loss[step + 1:, 1, seed]).all()
-    frozen = trainer.state_dict()["groups"][0]["theta"]
+    assert_weights_stay(trainer, slice(3, 6))
+
+
+def assert_weights_stay(trainer, runs):
+    before = trainer.state_dict()["groups"][0]["theta"][runs]
     trainer.advance(5)
-    assert torch.equal(torch.nan_to_num(trainer.state_dict()["groups"][0]["theta"][3:]), torch.nan_to_num(frozen[3:]))
+    assert torch.isfinite(before).all() and torch.equal(trainer.state_dict()["groups"][0]["theta"][runs], before)
 
 
 def only(records, arm):
@@ -428,6 +432,7 @@ def test_a_run_that_diverges_under_adam_stays_where_it_was():
     records = trainer.advance(20)
     assert torch.isfinite(records.loss[:, 0]).all() and torch.isnan(records.loss[-1, 1]).all()
     assert {arm for arm, _, _ in trainer.diverged()} == {"fast"}
+    assert_weights_stay(trainer, slice(3, 6))
 
 
 # Trainer: solved
@@ -440,6 +445,17 @@ def test_solved_is_reached_once_and_for_all_by_its_definition():
     assert torch.equal(records.solved, expected) and expected[-1, 0].all()
     cat = small(d_k=4, lr=1.0).advance(400)
     assert torch.equal(cat.solved, (cat.loss < SOLVED_LOSS).int().cummax(0).values.bool()) and cat.solved.any()
+
+
+@pytest.mark.parametrize("split", range(1, 20))
+def test_solved_is_found_wherever_the_history_is_cut(split):
+    # One run is right from step 3 on, so its 8 batches are full at step 10; the other is right at all but step 7.
+    history = History(("a",), (0, 1), False, torch.float32, 100)
+    rows = torch.ones(20, len(MEASURES), 2)
+    rows[:3, -1, 0] = rows[7, -1, 1] = 0.0
+    history.append(rows[:split])
+    history.append(rows[split:])
+    assert history.solved_at.tolist() == [10, 15] and history.lost_at.tolist() == [-1, -1]
 
 
 def test_counts_say_how_many_and_when():
