@@ -50,6 +50,9 @@ tokens = run.given.tokens
 if cat:
     sizes = {"T": run.T, "C": run.given.X.shape[1], "d_k": run.d_k, "d_v": run.trace.v.shape[1]}
     origin = say(words.OWN_SIZES, shared=shared.d_k, **sizes)
+    edited = [words.GRID_TITLES[name] for name in grid.changed(words.GRIDS)]
+    if edited:
+        origin = show.sentences(say(words.EDITED, names=", ".join(edited)), origin)
 else:
     origin = say(words.DRAWN_SIZES, seed=str(shared.seed))
     if run.d_k > cached.DRAWN:
@@ -146,7 +149,7 @@ def one_cell():
     with right:
         show.predict(*cached.prediction(key, i, j, lang), key="triad")
 
-    st.subheader(say(words.OUTPUT, q=q), anchor=False)
+    st.subheader(say(words.OUTPUT if run.visible(i) else words.OUTPUT_ZERO, q=q), anchor=False)
     left, right = st.columns(2, gap="large")
     with left:
         strip = cached.strip_of_output(run, i, lang)

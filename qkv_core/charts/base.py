@@ -21,6 +21,8 @@ LABEL_SIZE = 15
 TITLE_SIZE = 16
 TEXT_CELLS = 16
 """Largest number of columns whose cells still carry their number."""
+NARROWEST = 22
+"""Width in pixels of the narrowest cell that carries its number, e.g. on a phone; below, a touch shows it."""
 RECT_CELLS = 32
 """Largest side drawn as rectangles; above it a picture is sharper and ten times lighter."""
 
@@ -181,8 +183,8 @@ def matrix(
 
 
 def number_size(cols: int) -> alt.ExprRef:
-    """The size of the numbers in cells: that of the axes, and smaller only where the cells are too narrow for it."""
-    return alt.ExprRef(f"max(7, min({LABEL_SIZE}, width / {cols} / 2.8))")
+    """The size of the numbers in cells: that of the axes, smaller in narrow cells, and none where nobody could read them."""
+    return alt.ExprRef(f"width / {cols} < {NARROWEST} ? 0 : min({LABEL_SIZE}, width / {cols} / 2.8)")
 
 
 def spec(chart: alt.Chart | alt.LayerChart | Any, look: Look) -> dict[str, Any]:

@@ -153,6 +153,11 @@ WAITING = Msg(
     es="Hay {n} cálculos antes que el suyo en este servidor. Empezará solo.",
 )
 
+LEFT_EMPTY = Msg(
+    en="{name}, row {row}, column {col} was left empty. The value {kept} stays.",
+    es="{name}, fila {row}, columna {col} quedó vacía. Se conserva el valor {kept}.",
+)
+
 BUSY = Msg(
     en="Many people are here right now, and this server is small. Please try again in a minute, "
     "or run the lab on your own machine: the README says how.",

@@ -69,7 +69,7 @@ EDIT_LEAD = Msg(
     en="Type into a cell; everything below follows. A decimal point and a comma are both read, from −{limit:g} to {limit:g}.",
     es="Escriba en una celda; todo lo de abajo la sigue. Se leen el punto y la coma decimal, entre −{limit:g} y {limit:g}.",
 )
-EDITED = Msg(en="Edited: {names}.", es="Editadas: {names}.")
+EDITED = Msg(en="Changed by hand: {names}.", es="Cambiadas a mano: {names}.")
 GRIDS = {"t_x": "X", "t_wq": "W_q", "t_wk": "W_k", "t_wv": "W_v"}
 GRID_TITLES = {
     "t_x": "$X$",
@@ -82,8 +82,6 @@ GRID_TITLES = {
 
 QUERIES = Msg(en="queries", es="consultas")
 KEYS = Msg(en="keys", es="claves")
-PROJECTIONS = Msg(en="Three projections of every token", es="Tres proyecciones de cada token")
-READING = Msg(en="Queries read keys, weights mix values", es="Las consultas leen claves, los pesos mezclan valores")
 PICK_QUERY = Msg(en=":blue[Query] i (row)", es=":blue[Consulta] i (fila)")
 PICK_KEY = Msg(en=":orange[Key] j (column)", es=":orange[Clave] j (columna)")
 PICK_HELP = Msg(
@@ -132,12 +130,6 @@ PANEL_SAYS = Msg(
     es="{name}: {rows} filas por {cols} columnas; la mayor entrada es {largest:.4f}, en la fila {row}, columna {col}.",
 )
 PANEL_EMPTY = Msg(en="{name}: {rows} rows by {cols} columns, all −∞.", es="{name}: {rows} filas por {cols} columnas, todo −∞.")
-PROJECTIONS_SAY = Msg(
-    en="The three {T} × {C} W turn each row of X into a query, a key and a value. The outlined rows are the chosen "
-    ":blue[query] of **{q}** and the :orange[key] and :green[value] of **{k}**.",
-    es="Las tres W convierten cada fila de X en una consulta, una clave y un valor. Las filas marcadas son la "
-    ":blue[consulta] elegida, de **{q}**, y la :orange[clave] y el :green[valor] de **{k}**.",
-)
 
 READS = Msg(en="**{q}** reads {parts}.", es="**{q}** lee {parts}.")
 READS_PART = Msg(en="**{share:.1%}** from **{k}**", es="**{share:.1%}** de **{k}**")
@@ -148,14 +140,14 @@ READS_ALIKE = Msg(
     es="**{q}** lee por igual los {n} tokens, {share:.1%} cada uno: sus puntuaciones son iguales.",
 )
 EMPTY_ROW = Msg(
-    en="**{q}** may read nothing: the mask hides every key of its row. By rule its :yellow[weights] are 0 and its output is 0; "
-    "no row sum can be 1 here, and the checks leave the row out.",
-    es="**{q}** no puede leer nada: la máscara oculta todas las claves de su fila. Por convenio sus :yellow[pesos] son 0 y su "
-    "salida es 0; aquí ninguna suma puede ser 1, y las comprobaciones omiten la fila.",
+    en="**{q}** may read nothing: the mask hides every key of its row.",
+    es="**{q}** no puede leer nada: la máscara oculta todas las claves de su fila.",
 )
 EMPTY_ROWS = Msg(
-    en="{n} of {T} rows have nothing to read, because the mask hides all of their keys: their weights and outputs are 0 by rule, not NaN.",
-    es="{n} de {T} filas no tienen nada que leer, porque la máscara oculta todas sus claves: por convenio sus pesos y salidas son 0, no NaN.",
+    en="{n} of {T} rows have nothing to read, because the mask hides all of their keys. By rule their :yellow[weights] "
+    "and outputs are 0, never NaN; their sum can’t be 1, and the checks of row sums leave them out.",
+    es="{n} de {T} filas no tienen nada que leer, porque la máscara oculta todas sus claves. Por convenio sus :yellow[pesos] y "
+    "salidas son 0, nunca NaN; su suma no puede ser 1, y las comprobaciones de las sumas las omiten.",
 )
 
 # one cell
@@ -213,6 +205,7 @@ ENTRY_COLUMNS = {
 # the output
 
 OUTPUT = Msg(en="The output of {q} is a weighted mean of the values", es="La salida de {q} es una media ponderada de los valores")
+OUTPUT_ZERO = Msg(en="The output of {q} is 0", es="La salida de {q} es 0")
 SUM_IS_OUTPUT = Msg(en="sum = output", es="suma = salida")
 OUTPUT_SAYS = Msg(
     en="The coefficients are the :yellow[weights] {coefficients} = {total:.6f}, none of them negative. So the output lies "

@@ -83,7 +83,7 @@ def undo_and_original(keys: Sequence[str]) -> None:
             say(frame.ORIGINAL),
             key=f"original_{keys[0]}",
             icon=":material/history:",
-            disabled=all(state.get(key) == value for key, value in original.items()),
+            disabled=not changed(keys),
             on_click=change,
             kwargs=original,
         )
@@ -93,18 +93,22 @@ def refused(names: Mapping[str, str], row_labels: Mapping[str, Sequence[str]]) -
     """Names each cell that could not be read, in plain text."""
     for r in st.session_state.get(REFUSED, ()):
         if r.key in names:
-            limit = settings.everything()[r.key].limit
             st.text(
                 say(
-                    frame.NOT_A_NUMBER,
+                    frame.NOT_A_NUMBER if r.given.strip() else frame.LEFT_EMPTY,
                     name=names[r.key],
                     row=row_labels[r.key][r.row],
                     col=r.col + 1,
-                    given=r.given or say(frame.EMPTY),
-                    limit=limit,
+                    given=r.given,
+                    limit=settings.everything()[r.key].limit,
                     kept=cell_text(r.kept, state.get("lang")),
                 )
             )
+
+
+def changed(keys: Sequence[str]) -> list[str]:
+    """The Grid settings among `keys` that are no longer as they were given."""
+    return [key for key in keys if state.get(key) != settings.everything()[key].default]
 
 
 def change(**values: Rows) -> None:
