@@ -112,7 +112,7 @@ def curve(
         whole.mark_line(color=p.unscaled, strokeWidth=3, strokeDash=DASH).encode(y=y("unscaled")),
         whole.mark_line(color=p.theory, strokeWidth=1.2).encode(y=y("theory")),
     ]
-    named = [("unscaled", names[0], p.unscaled, -16)]
+    named = [("unscaled", names[0] if axis != "ratio" else "", p.unscaled, -16)]
     if axis != "ratio":
         layers += [
             whole.mark_line(color=p.scaled, strokeWidth=3).encode(y=y("scaled")),

@@ -162,7 +162,7 @@ AXES_NAMES = {
 }
 CURVE_X = Msg(en="key size dₖ", es="tamaño de clave dₖ")
 CURVE_Y = Msg(en="variance", es="varianza")
-CURVE_RATIO = Msg(en="variance / theory", es="varianza / teoría")
+CURVE_RATIO = Msg(en="variance of q·k / theory", es="varianza de q·k / teoría")
 GREW = Msg(
     en="From dₖ = 1 to {last:,} the variance of q·k grows from {first:,.2f} to {end:,.1f}, as dₖ to the power {slope:.3f}. "
     "Divided by √dₖ, it stays between {low:.3f} and {high:.3f}.",
