@@ -50,7 +50,7 @@ tokens = run.given.tokens
 if cat:
     sizes = {"T": run.T, "C": run.given.X.shape[1], "d_k": run.d_k, "d_v": run.trace.v.shape[1]}
     origin = say(words.OWN_SIZES, shared=shared.d_k, **sizes)
-    edited = [words.GRID_TITLES[name] for name in grid.changed(words.GRIDS)]
+    edited = [f"${words.GRIDS[name]}$" for name in grid.changed(words.GRIDS)]
     if edited:
         origin = show.sentences(say(words.EDITED, names=", ".join(edited)), origin)
 else:

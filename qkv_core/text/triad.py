@@ -57,8 +57,8 @@ PRECISION = Msg(
     es="Calculado en float64, para que las cifras impresas cuadren.",
 )
 FIRST_COLUMNS = Msg(
-    en="dₖ = {d_k}: the first {drawn} columns of :blue[$W_q$], :orange[$W_k$], :blue[$Q$] and :orange[$K$] are drawn. Every sum uses all {d_k}.",
-    es="dₖ = {d_k}: se dibujan las primeras {drawn} columnas de :blue[$W_q$], :orange[$W_k$], :blue[$Q$] y :orange[$K$]. Toda suma usa las {d_k}.",
+    en="dₖ = {d_k}: the first {drawn} columns of $W_q$, $W_k$, $Q$ and $K$ are drawn. Every sum uses all {d_k}.",
+    es="dₖ = {d_k}: se dibujan las primeras {drawn} columnas de $W_q$, $W_k$, $Q$ y $K$. Toda suma usa las {d_k}.",
 )
 
 EDIT = Msg(en="Edit the numbers of $X$, :blue[$W_q$], :orange[$W_k$] and :green[$W_v$]", es="Editar los números de $X$, :blue[$W_q$], :orange[$W_k$] y :green[$W_v$]")
@@ -208,19 +208,19 @@ OUTPUT = Msg(en="The output of {q} is a weighted mean of the values", es="La sal
 OUTPUT_ZERO = Msg(en="The output of {q} is 0", es="La salida de {q} es 0")
 SUM_IS_OUTPUT = Msg(en="sum = output", es="suma = salida")
 OUTPUT_SAYS = Msg(
-    en="The coefficients are the :yellow[weights] {coefficients} = {total:.6f}, none of them negative. So the output lies "
-    "inside the convex hull of the :green[values] it reads.",
-    es="Los coeficientes son los :yellow[pesos] {coefficients} = {total:.6f}, ninguno negativo. Por eso la salida está "
-    "dentro de la envolvente convexa de los :green[valores] que lee.",
+    en="The coefficients are the weights {coefficients} = {total:.6f}, none of them negative. So the output lies "
+    "inside the convex hull of the values it reads.",
+    es="Los coeficientes son los pesos {coefficients} = {total:.6f}, ninguno negativo. Por eso la salida está "
+    "dentro de la envolvente convexa de los valores que lee.",
 )
 OUTPUT_EMPTY = Msg(
     en="Nothing is read, so nothing is mixed: every coefficient is 0, and the output is 0 by rule.",
     es="No se lee nada, así que nada se mezcla: todos los coeficientes son 0 y la salida es 0 por convenio.",
 )
 HULL_SAYS = Msg(
-    en="Each row is one column of V: a :green[dot] for every value that **{q}** may read, larger with its weight, and a "
+    en="Each row is one column of V: a dot for every value that **{q}** may read, larger with its weight, and a "
     "diamond for the output. In {inside} of {all} columns the diamond lies between the outermost dots.",
-    es="Cada fila es una columna de V: un :green[punto] por cada valor que **{q}** puede leer, mayor cuanto más pesa, y un "
+    es="Cada fila es una columna de V: un punto por cada valor que **{q}** puede leer, mayor cuanto más pesa, y un "
     "rombo para la salida. En {inside} de {all} columnas el rombo está entre los puntos extremos.",
 )
 HULL_X = Msg(en="value", es="valor")

@@ -42,7 +42,7 @@ class Lesson:
     """One run of the lesson, in float64 so that the six decimals on screen add up. Shared by all viewers: read only.
 
     kernel, sums, cells: largest difference of the output to PyTorch's fused kernel, of a row sum to 1, and of a weight to
-    its own arithmetic, term by term. outside: how far an output lies outside the values it may read. tolerance: of a
+    its own arithmetic, term by term. outside: how far an output is from a convex combination of the values it may read. tolerance: of a
     weight; float64 keeps sixteen digits of a score, so huge scores allow more. reach: of an output, likewise.
     """
 
@@ -110,7 +110,7 @@ def lesson(given: tuple, tau: float, mask: str, n: int, scale: str) -> Lesson:
         kernel=triad.kernel_difference(q, k, v, allowed, tau, by),
         sums=(proof.row_sum - 1).abs()[~proof.empty].max().item() if not proof.empty.all() else 0.0,
         cells=max(cells),
-        outside=max(proof.outside.max().item(), proof.difference),
+        outside=max(proof.outside.max().item(), proof.difference, -proof.min_weight.min().item()),
         tolerance=tolerance,
         reach=tolerance * max(1.0, v.abs().max().item()),
     )
