@@ -228,13 +228,14 @@ class RestrictedAttention(nn.Module):
         r = min(self.r, n)
         blocks = -(-n // r)
         padded = F.pad(x, (0, 0, r, blocks * r - n))                                     # r empty keys before the first
-        q = padded[:, r:].unflatten(1, (blocks, r))                                      # (B, blocks, r, d)
-        k = padded.unfold(1, 2 * r, r)                                                   # (B, blocks, d, 2r)
+        own = padded[:, r:].unflatten(1, (blocks, r))                                    # (B, blocks, r, d)
+        before = padded[:, :-r].unflatten(1, (blocks, r))                                # the block before each
+        scores = torch.cat((own @ before.mT, own @ own.mT), -1).mul_(d ** -0.5)          # (B, blocks, r, 2r)
         query, key = torch.arange(r, device=x.device)[:, None], torch.arange(2 * r, device=x.device)
-        seen = ((key > query) & (key <= query + r)).expand(blocks, r, 2 * r)             # key - r: offset to the block
-        first = torch.arange(blocks, device=x.device)[:, None, None] > 0
-        scores = (q @ k / math.sqrt(d)).masked_fill(~(seen & (first | (key >= r))), -math.inf)
-        return (torch.softmax(scores, -1) @ k.transpose(-2, -1)).flatten(1, 2)[:, :n]
+        scores.masked_fill_((key <= query) | (key > query + r), -math.inf)               # key - r counts from the block
+        scores[:, 0, :, :r] = -math.inf                                                  # the empty keys
+        weights = torch.softmax(scores, -1)
+        return (weights[..., :r] @ before + weights[..., r:] @ own).flatten(1, 2)[:, :n]
 
 
 def build_layer(layer: str, d: int, k: int = 3, r: int = 8, seed: int = 0, gap: int | None = None,
@@ -426,16 +427,16 @@ class Sweep:
 # Sizes for one CPU core: large enough that c1 size^p stands well above c0 at the end, small enough for its caches, and
 # for results that the allocator keeps (above some 512 KB each call may pay for fresh pages, and the exponent with it).
 SWEEPS = (
-    Sweep("self_attention", "n", (128, 192, 256, 384, 512, 640), 64),
-    Sweep("self_attention", "d", (64, 128, 256, 384, 512, 768), 128),
-    Sweep("recurrent", "n", (16, 32, 64, 96, 128, 192), 64, 8),
-    Sweep("recurrent", "d", (64, 128, 192, 256, 384), 16, 16),
-    Sweep("convolutional", "n", (64, 128, 256, 512, 768, 1024), 128),
-    Sweep("convolutional", "d", (64, 96, 128, 192, 256, 384), 128),
-    Sweep("dilated", "n", (64, 128, 256, 512, 768, 1024), 128),
-    Sweep("dilated", "d", (64, 96, 128, 192, 256, 384), 128),
-    Sweep("restricted", "n", (256, 512, 768, 1024, 1536), 64),
-    Sweep("restricted", "d", (64, 128, 256, 384, 512, 768), 256),
+    Sweep("self_attention", "n", (64, 96, 128, 192, 256, 384, 512), 96),
+    Sweep("self_attention", "d", (64, 128, 256, 384, 512), 96),
+    Sweep("recurrent", "n", (16, 32, 64, 96, 128), 64, 12),
+    Sweep("recurrent", "d", (64, 128, 192, 256, 320), 16, 6),
+    Sweep("convolutional", "n", (64, 128, 256, 384, 512, 768), 96),
+    Sweep("convolutional", "d", (64, 96, 128, 192, 256, 320), 96),
+    Sweep("dilated", "n", (64, 128, 256, 384, 512, 768), 96),
+    Sweep("dilated", "d", (64, 96, 128, 192, 256, 320), 96),
+    Sweep("restricted", "n", (128, 256, 384, 512, 768, 1024), 64),
+    Sweep("restricted", "d", (64, 128, 192, 256, 384), 256),
 )
 # A GPU does all of the above in the time that it takes to be asked.
 GPU_SWEEPS = (

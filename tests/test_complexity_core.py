@@ -1,8 +1,8 @@
 """Table 1: its formulas against real layers. Paths by differentiating stacks, operations by counting, exponents by fits.
 
-Everything but two tests is exact. Those two time real layers: one may try three times and asserts only that powers are
-nearer to their own theory than to another, the other that numbers are there. No test asserts a time. The fit itself is
-tested on made-up times, where the right answer is known.
+Everything but two tests is exact. Those two time real layers: one may try four times and asserts only that powers are
+nearer to their own theory than to another, the other (on a GPU) that numbers are there. No test asserts a time. The
+fit itself is tested on made-up times, where the right answer is known.
 """
 import math
 import threading
@@ -418,12 +418,15 @@ def test_five_layers_are_swept_both_ways_on_either_kind_of_device():
 
 
 def test_real_layers_grow_as_the_theory_says_give_or_take_a_busy_machine():
-    for _ in range(3):
-        found = exponents(measure())
-        near = (found["exponent"] - found["theory"]).abs() < 0.5           # nearer to its own power than to the other one
-        if near.all():
+    best = None
+    for _ in range(4):                                                     # each point keeps the smallest time of them all
+        frame = measure()
+        best = frame["seconds"] if best is None else np.minimum(best, frame["seconds"])
+        off = {key: fit_power(part["size"], best[part.index]).exponent - part["theory"].iloc[0]
+               for key, part in frame.groupby(["layer", "sweep"])}
+        if all(abs(difference) < 0.5 for difference in off.values()):      # nearer to its own power than to another
             return
-    pytest.fail(found.to_string())
+    pytest.fail(str(off))
 
 
 @pytest.mark.skipif(not torch.cuda.is_available(), reason="no CUDA device on this machine")
