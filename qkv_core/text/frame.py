@@ -81,7 +81,7 @@ OPTIONS = {
         "sqrt_dmodel": Msg(en="√d_model", es="√d_model"),
     },
     "device": {
-        "auto": Msg(en="automatic", es="automático"),
+        "auto": Msg(en="auto", es="auto"),
         "cpu": Msg(en="CPU", es="CPU"),
         "cuda": Msg(en="GPU (CUDA)", es="GPU (CUDA)"),
         "mps": Msg(en="GPU (Apple)", es="GPU (Apple)"),

@@ -18,6 +18,11 @@ from qkv_core.ui.lessons import ICONS, LESSONS, ORDER
 
 ICON = Path(__file__).with_name("icon.png")
 """Our own, so that no browser asks a font host for the picture of a symbol's name."""
+STYLE = """<style>
+[data-testid=stCaptionContainer] { opacity: 1 }
+[data-testid=stCaptionContainer] :is(p, li) { color: color-mix(in srgb, currentColor 78%, transparent) }
+</style>"""
+"""Streamlit fades captions to 60 %, symbols' colours and all: 2.9:1 for the blue of Q. This keeps 4.5:1 for every word."""
 NOTICES = {
     "unknown": frame.UNKNOWN,
     "repeated": frame.REPEATED,
@@ -28,6 +33,7 @@ NOTICES = {
 
 def main() -> None:
     st.set_page_config(page_title="QKV Lab", page_icon=ICON, layout="wide")
+    st.html(STYLE)
     lang = state.language_hint()
     pages = {
         name: st.Page(
