@@ -21,6 +21,7 @@ lab = cached.lab(d_k, shared.heads, n, trials, seed, tau)
 same = cached.same(d_k, n, seed, tau)
 temperatures = cached.temperatures(d_k, n, trials, seed)
 chosen = lab.of(shared.scale)
+named = text.divisor(shared.scale, chosen["value"], lang)
 names = {arm.code: say(text.DIVIDED[arm.scale]) for arm in row.arms}
 ARMS = tuple((code, names[code]) for code in ("unscaled", "scaled"))
 
@@ -55,7 +56,7 @@ def in_numbers() -> None:
         columns.append([text.emphasis(text.cell(value, lang), arm.code == row.chosen) for value in values])
     labels = [say(text.MEASURES[name]) for name in cached.MEASURES]
     show.small_table(head, list(zip(labels, *columns)), numbers=range(1, len(head)))
-    st.caption(say(text.CHOSEN, name=say(text.DIVISORS[shared.scale]), value=chosen["value"]))
+    st.caption(say(text.CHOSEN, divisor=named))
 
 
 def checks() -> None:
@@ -152,7 +153,7 @@ def identity() -> None:
         charts.weights,
         frame,
         key="saturation_same",
-        says=say(text.SAME_SAYS, n=n, difference=same.difference, cold=1 / root),
+        says=say(text.SAME_SAYS, n=n, difference=text.difference(same.difference, lang), cold=1 / root),
         columns=text.ROW_COLUMNS,
         data=frame.assign(arm=words, place=frame["key"] + 1)[list(text.ROW_COLUMNS)],
         keys=n,
@@ -181,8 +182,7 @@ def divisor_lab() -> None:
     )
     says = say(
         text.LAB_SAYS,
-        name=say(text.DIVISORS[shared.scale]), n=n, even=1 / n,
-        **{key: chosen[key] for key in ("value", "std", "theory", "peak")},
+        divisor=named, n=n, even=1 / n, **{key: chosen[key] for key in ("std", "theory", "peak")},
     )  # fmt: skip
     left, right = st.columns((5, 6), gap="large")
     with left:

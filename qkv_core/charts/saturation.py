@@ -54,6 +54,15 @@ def _channels(arms: Arms, look: Look, marks: bool = True) -> dict[str, Any]:
     }
 
 
+def _written(marks: alt.Chart, ground: str, ink: Any, **font: Any) -> list[alt.Chart]:
+    """Words on a ground of the page's own colour, so that a line behind them does not cross them."""
+    font = {"fontSize": LABEL_SIZE + 1, "baseline": "middle", **font}
+    return [
+        marks.mark_text(stroke=ground, strokeWidth=6, strokeJoin="round", **font).encode(color=alt.value(ground)),
+        marks.mark_text(**font).encode(color=alt.value(ink) if isinstance(ink, str) else ink),
+    ]
+
+
 def weights(
     frame: pd.DataFrame, look: Look, *, keys: int, arms: Arms, x_title: str, y_title: str, pixels: int = 250
 ) -> alt.LayerChart:
@@ -84,20 +93,18 @@ def weights(
     stems = all_marks.mark_rule(strokeWidth=3).encode(
         x=x, xOffset=offset, y=y, y2=alt.datum(0), color=channels["color"], strokeDash=channels["strokeDash"]
     )
-    heads = all_marks.mark_point(filled=True, size=110, opacity=1).encode(
+    size = alt.ExprRef(f"max(20, min(110, 3 * width / {keys}))")
+    heads = all_marks.mark_point(filled=True, size=size, opacity=1).encode(
         x=x, xOffset=offset, y=y, color=channels["color"], shape=channels["shape"], tooltip=tooltip
     )
-    layers = [stems, heads]
+    layers = []
     for left in (False, True):
         side = {"align": "right", "dx": -12} if left else {"align": "left", "dx": 12}
         named = all_marks.transform_filter(f"datum.label && {'' if left else '!'}datum.left").encode(
             x=x, xOffset=offset, y=alt.Y("label_y:Q", title=y_title), text="label:N"
         )
-        font = {"fontSize": LABEL_SIZE + 1, "fontWeight": 700, "baseline": "middle", **side}
-        ground = look.palette.background
-        layers.append(named.mark_text(color=ground, stroke=ground, strokeWidth=5, strokeJoin="round", **font))
-        layers.append(named.mark_text(**font).encode(color=channels["color"]))
-    return alt.layer(*layers).properties(height=pixels, autosize=FIT)
+        layers += _written(named, look.palette.background, channels["color"], fontWeight=700, **side)
+    return alt.layer(*layers, stems, heads).properties(height=pixels, autosize=FIT)
 
 
 def curve(
@@ -183,12 +190,10 @@ def divisors(frame: pd.DataFrame, look: Look, *, names: tuple[str, ...], x_title
         rows.mark_tick(color=p.muted, thickness=3, size=30).encode(x=x("theory")),
         rows.mark_rule(strokeWidth=3, color=p.scores).encode(x=x("std_low"), x2=alt.X2(field="std_high")),
         rows.mark_point(filled=True, opacity=1, color=p.scores).encode(x=x("std"), size=size),
-        *(
-            rows.transform_filter(f"datum.std {sign} 1")
-            .mark_text(fontSize=LABEL_SIZE + 1, align=align, dx=dx, color=p.text).encode(x=x("std"), text="text:N")
-            for sign, align, dx in (("<", "right", -16), (">=", "left", 16))
-        ),
     ]  # fmt: skip
+    for where, side in (("datum.std < 30", {"align": "left", "dx": 16}), ("datum.std >= 30", {"align": "right", "dx": -16})):
+        named = rows.transform_filter(where).encode(x=x("std"), text="text:N")
+        layers += _written(named, p.background, p.text, **side)
     return alt.layer(*layers).properties(height=44 * len(names), autosize=FIT)
 
 

@@ -16,10 +16,10 @@ SOURCE = Msg(
 # The answer
 
 SPREAD = Msg(
-    en="At dₖ = {d_k}, **q · k** spreads with a standard deviation of **{std:.1f}** over {n:,d} draws (theory: "
-    "√{d_k} = {theory:.1f}).",
-    es="Con dₖ = {d_k}, **q · k** tiene una desviación típica de **{std:.1f}** en {n:,d} extracciones (teoría: "
-    "√{d_k} = {theory:.1f}).",
+    en="At dₖ = {d_k:,d}, **q · k** spreads with a standard deviation of **{std:.1f}** over {n:,d} draws (theory: "
+    "√{d_k:,d} = {theory:.1f}).",
+    es="Con dₖ = {d_k:,d}, **q · k** tiene una desviación típica de **{std:.1f}** en {n:,d} extracciones (teoría: "
+    "√{d_k:,d} = {theory:.1f}).",
 )
 ALIKE = Msg(
     en="√dₖ is {root:g} here, so dividing changes nothing: the :yellow[softmax] gives at most **{peak:.1%}** of this row "
@@ -29,16 +29,17 @@ ALIKE = Msg(
 )
 CERTAIN = Msg(
     en="{undivided}, the :yellow[softmax] gives **{peak:.1%}** of this row to one key, and a row that certain hardly moves: "
-    "the norm of its Jacobian is **{norm}**, only {ratio:.1%} of the {other} it has after dividing by √dₖ = {root:.1f}.",
+    "the norm of its Jacobian is **{norm}**, {times} times smaller than the {other} it has after dividing by "
+    "√dₖ = {root:.1f}.",
     es="{undivided}, el :yellow[softmax] da un **{peak:.1%}** de esta fila a una sola clave, y una fila tan segura apenas se "
-    "mueve: la norma de su jacobiano es **{norm}**, solo un {ratio:.1%} de la que tiene al dividir por √dₖ = {root:.1f}, "
-    "que es {other}.",
+    "mueve: la norma de su jacobiano es **{norm}**, {times} veces menor que la de {other} que tiene al dividir por "
+    "√dₖ = {root:.1f}.",
 )
 LESS = Msg(
     en="{undivided}, the :yellow[softmax] gives **{peak:.1%}** of this row to one key, and the row moves less: the norm of "
     "its Jacobian is **{norm}**, {ratio:.1%} of the {other} it has after dividing by √dₖ = {root:.1f}.",
     es="{undivided}, el :yellow[softmax] da un **{peak:.1%}** de esta fila a una sola clave, y la fila se mueve menos: la "
-    "norma de su jacobiano es **{norm}**, un {ratio:.1%} de la que tiene al dividir por √dₖ = {root:.1f}, que es {other}.",
+    "norma de su jacobiano es **{norm}**, un {ratio:.1%} de la de {other} que tiene al dividir por √dₖ = {root:.1f}.",
 )
 MORE = Msg(
     en="{undivided}, the :yellow[softmax] gives **{peak:.1%}** of this row to one key, and yet the row still moves well: the "
@@ -50,6 +51,10 @@ UNDIVIDED = Msg(en="Not divided", es="Sin dividir")
 UNDIVIDED_TAU = Msg(en="Not divided, at τ = {tau:.2f}", es="Sin dividir y con τ = {tau:.2f}")
 HARDLY = 0.25
 """Below this share of the other arm's Jacobian norm, a row is said to hardly move."""
+MANY = 10**6
+SHARE = Msg(en="{value:.0%}", es="el {value:.0%}")
+LESS_THAN = Msg(en="less than {limit:.1%}", es="menos del {limit:.1%}")
+MORE_THAN = Msg(en="more than {n:,d}", es="más de {n:,d}")
 
 # One row
 
@@ -99,9 +104,10 @@ MEASURES = {
 }
 LEAST = 1e-4
 TINY = Msg(en="< {limit:.4f}", es="< {limit:.4f}")
+NAMED = Msg(en="{name} = {value:.4g}", es="{name} = {value:.4g}")
 CHOSEN = Msg(
-    en="In bold: the divisor in the settings, {name} = {value:.4g}.",
-    es="En negrita: el divisor de los ajustes, {name} = {value:.4g}.",
+    en="In bold: the divisor in the settings, {divisor}.",
+    es="En negrita: el divisor de los ajustes, {divisor}.",
 )
 ROW_COLUMNS = {
     "arm": (Msg(en="arm", es="caso"), ""),
@@ -160,23 +166,22 @@ FALLS = Msg(en="falls", es="baja")
 COLLAPSES = Msg(en="collapses", es="se desploma")
 RISE_FALL = Msg(
     en="Not divided, the Jacobian norm first **rises**, from {first:.3f} at dₖ = {first_d:,d} to {top:.3f} at "
-    "dₖ = {top_d:,d}, and then **{down}** to {last:.3f} at dₖ = {last_d:,d}: {ratio:.0%} of its top.",
+    "dₖ = {top_d:,d}, and then **{down}** to {last} at dₖ = {last_d:,d}: {ratio} of its top.",
     es="Sin dividir, la norma del jacobiano primero **sube**, de {first:.3f} con dₖ = {first_d:,d} a {top:.3f} con "
-    "dₖ = {top_d:,d}, y después **{down}** hasta {last:.3f} con dₖ = {last_d:,d}: el {ratio:.0%} de su máximo.",
+    "dₖ = {top_d:,d}, y después **{down}** hasta {last} con dₖ = {last_d:,d}: {ratio} de su máximo.",
 )
 ONLY_FALL = Msg(
-    en="Not divided, the Jacobian norm is highest, {top:.3f}, at dₖ = {top_d:,d}, and **{down}** from there to {last:.3f} "
-    "at dₖ = {last_d:,d}: {ratio:.0%} of its top. No rise shows.",
+    en="Not divided, the Jacobian norm is highest, {top:.3f}, at dₖ = {top_d:,d}, and **{down}** from there to {last} "
+    "at dₖ = {last_d:,d}: {ratio} of its top. No rise shows.",
     es="Sin dividir, la norma del jacobiano es máxima, {top:.3f}, con dₖ = {top_d:,d}, y desde ahí **{down}** hasta "
-    "{last:.3f} con dₖ = {last_d:,d}: el {ratio:.0%} de su máximo. No se ve ninguna subida.",
+    "{last} con dₖ = {last_d:,d}: {ratio} de su máximo. No se ve ninguna subida.",
 )
 RISE_UNSURE = Msg(
-    en="Not divided, the Jacobian norm **{down}** from {top:.3f} at dₖ = {top_d:,d} to {last:.3f} at dₖ = {last_d:,d}: "
-    "{ratio:.0%} of its top. Before that the mean rises from {first:.3f}, but {trials:,d} trials are too few: the intervals "
-    "overlap.",
-    es="Sin dividir, la norma del jacobiano **{down}** de {top:.3f} con dₖ = {top_d:,d} a {last:.3f} con dₖ = {last_d:,d}: "
-    "el {ratio:.0%} de su máximo. Antes la media sube desde {first:.3f}, pero {trials:,d} repeticiones son pocas: los "
-    "intervalos se solapan.",
+    en="Not divided, the Jacobian norm **{down}** from {top:.3f} at dₖ = {top_d:,d} to {last} at dₖ = {last_d:,d}: "
+    "{ratio} of its top. Before that, the mean goes up from {first:.3f}, but within the intervals of {trials:,d} trials.",
+    es="Sin dividir, la norma del jacobiano **{down}** de {top:.3f} con dₖ = {top_d:,d} a {last} con dₖ = {last_d:,d}: "
+    "{ratio} de su máximo. Antes la media crece desde {first:.3f}, pero dentro de los intervalos de {trials:,d} "
+    "repeticiones.",
 )
 ONLY_RISE = Msg(
     en="Not divided, the Jacobian norm **rises** from {first:.3f} at dₖ = {first_d:,d} to {top:.3f} at dₖ = {top_d:,d}; "
@@ -185,9 +190,9 @@ ONLY_RISE = Msg(
     "hasta dₖ = {last_d:,d} no se ve una bajada más allá de los intervalos.",
 )
 NO_CHANGE = Msg(
-    en="Not divided, the Jacobian norm goes from {first:.3f} to {last:.3f}; with {trials:,d} trials the intervals overlap, "
+    en="Not divided, the Jacobian norm goes from {first:.3f} to {last}; with {trials:,d} trials the intervals overlap, "
     "so neither a rise nor a fall shows.",
-    es="Sin dividir, la norma del jacobiano va de {first:.3f} a {last:.3f}; con {trials:,d} repeticiones los intervalos se "
+    es="Sin dividir, la norma del jacobiano va de {first:.3f} a {last}; con {trials:,d} repeticiones los intervalos se "
     "solapan, así que no se ve ni subida ni bajada.",
 )
 PEAK_OVER = Msg(
@@ -209,9 +214,9 @@ STEADY = Msg(
     "{peak_high:.1%}, para todos los dₖ de aquí.",
 )
 TIMES = Msg(
-    en="At dₖ = {last_d:,d} a divided row has **{times:.1f} times** the Jacobian norm of an undivided one. The gradient that "
+    en="At dₖ = {last_d:,d} a divided row has **{times} times** the Jacobian norm of an undivided one. The gradient that "
     "reaches q and k is multiplied by that Jacobian.",
-    es="Con dₖ = {last_d:,d}, una fila dividida tiene **{times:.1f} veces** la norma del jacobiano de una sin dividir. El "
+    es="Con dₖ = {last_d:,d}, una fila dividida tiene **{times} veces** la norma del jacobiano de una sin dividir. El "
     "gradiente que llega a q y k se multiplica por ese jacobiano.",
 )
 
@@ -244,9 +249,9 @@ SAME_LEAD = Msg(
     "en ambos casos, y los pesos de la fila son los mismos.",
 )
 SAME_SAYS = Msg(
-    en="Both settings side by side over the same {n} keys; the largest difference between two stems is {difference:.1e}. "
+    en="Both settings side by side over the same {n} keys; the largest difference between two stems is {difference}. "
     "Leaving the scale out is a temperature of 1/√dₖ = {cold:.3g}.",
-    es="Los dos ajustes, lado a lado, sobre las mismas {n} claves; la mayor diferencia entre dos pesos es {difference:.1e}. "
+    es="Los dos ajustes, lado a lado, sobre las mismas {n} claves; la mayor diferencia entre dos pesos es {difference}. "
     "Quitar la escala equivale a una temperatura de 1/√dₖ = {cold:.3g}.",
 )
 SAME_ARMS = {
@@ -270,10 +275,10 @@ LAB_LEAD_ONE = Msg(
     "desviación más próxima a 1 son las divididas por **{nearest}**: {std:.2f}.",
 )
 LAB_SAYS = Msg(
-    en="Your divisor, {name} = {value:.4g}, gives a standard deviation of **{std:.3g}** (theory {theory:.3g}) and a largest "
+    en="Your divisor, {divisor}, gives a standard deviation of **{std:.3g}** (theory {theory:.3g}) and a largest "
     "weight of **{peak:.1%}** on average; {n} equal weights would be {even:.1%} each. Large dot: your divisor. Upright "
     "tick: theory.",
-    es="Su divisor, {name} = {value:.4g}, da una desviación típica de **{std:.3g}** (teoría {theory:.3g}) y un peso mayor del "
+    es="Su divisor, {divisor}, da una desviación típica de **{std:.3g}** (teoría {theory:.3g}) y un peso mayor del "
     "**{peak:.1%}** en promedio; {n} pesos iguales serían del {even:.1%} cada uno. Punto grande: su divisor. Raya vertical: "
     "teoría.",
 )
@@ -303,9 +308,9 @@ JACOBIAN = Msg(en="What this row can still learn", es="Lo que esta fila aún pue
 FORMULA = r"J_{ij} = \frac{\partial a_i}{\partial s_j} = a_i\,(\delta_{ij} - a_j)"
 JACOBIAN_LEAD = Msg(
     en="Each cell says how much weight i moves when score j does. Training reaches q and k only through this matrix; where "
-    "it is empty, nothing is learned from this row.",
+    "it is empty, this row teaches them next to nothing.",
     es="Cada celda dice cuánto se mueve el peso i cuando lo hace la puntuación j. El entrenamiento solo llega a q y k a "
-    "través de esta matriz; donde está vacía, de esta fila no se aprende nada.",
+    "través de esta matriz; donde está vacía, esta fila no les enseña casi nada.",
 )
 JACOBIAN_TITLE = Msg(en="**{mark} {name}**: norm {norm}", es="**{mark} {name}**: norma {norm}")
 JACOBIAN_SAYS = Msg(
@@ -399,8 +404,35 @@ TRY = {
 def small(value: float, lang: str) -> str:
     """A number between 0 and 1 with three digits that count, also when it is tiny."""
     if value == 0 or value >= 0.0995:
-        return number(value, ".3f", lang)
+        return number(value, ".3f" if value else ".0f", lang)
     return number(value, ".4f" if value >= 0.00095 else ".1e", lang)
+
+
+def short(value: float, spec: str, lang: str) -> str:
+    """A number as `spec` writes it, or its power of ten where only zeros would be left of it."""
+    return number(value, ".0e" if 0 < value < 0.0005 else spec, lang)
+
+
+def difference(value: float, lang: str) -> str:
+    return number(value, ".1e" if value else ".0f", lang)
+
+
+def divisor(scale: str, value: float, lang: str) -> str:
+    """The name of a divisor and its number; 1 is its own name."""
+    name = DIVISORS[scale](lang)
+    return name if scale == "none" else NAMED(lang, name=name, value=value)
+
+
+def share(value: float, lang: str) -> str:
+    return SHARE(lang, value=value) if value >= 0.005 else LESS_THAN(lang, limit=0.005)
+
+
+def times(larger: float, smaller: float, lang: str) -> str:
+    """How many times smaller; beyond a million only that it is more, since float32 may have nothing left."""
+    if larger > MANY * smaller:
+        return MORE_THAN(lang, n=MANY)
+    ratio = larger / smaller
+    return number(ratio, ",.0f" if ratio >= 10 else ".1f", lang)
 
 
 def cell(value: float, lang: str) -> str:
@@ -422,7 +454,7 @@ def ends(frame: Any, at: Any, d_k: int, measure: str, lang: str) -> dict[str, st
     for arm, letter in (("unscaled", "u"), ("scaled", "s")):
         values = [value for of, value in zip(frame["arm"], frame[measure], strict=True) if of == arm]
         told = {"": at(d_k, arm)[measure], "_first": values[0], "_last": values[-1]}
-        out.update({letter + end: number(float(value), FORMATS[measure], lang) for end, value in told.items()})
+        out.update({letter + end: short(float(value), FORMATS[measure], lang) for end, value in told.items()})
     return out
 
 
@@ -439,7 +471,7 @@ def lead(d_k: int, tau: float, std: float, n: int, row: Any, lang: str) -> str:
     ratio = raw.norm / scaled.norm if scaled.norm else math.nan
     msg = CERTAIN if ratio < HARDLY else LESS if ratio < 1 else MORE
     undivided = UNDIVIDED(lang) if tau == 1 else UNDIVIDED_TAU(lang, tau=tau)
-    values = {"norm": small(raw.norm, lang), "other": small(scaled.norm, lang), "undivided": undivided}
+    values = {"norm": small(raw.norm, lang), "other": small(scaled.norm, lang), "undivided": undivided, "times": times(scaled.norm, raw.norm, lang)}
     return f"{spread} {msg(lang, peak=raw.peak, ratio=ratio, root=scaled.divisor, **values)}"
 
 
@@ -452,7 +484,8 @@ def row_says(row: Any, d_k: int, tau: float, lang: str) -> str:
 def notice(facts: Any, low: Any, high: Any, trials: int, limit: float, lang: str) -> tuple[str, ...]:
     """What to notice on the curve, a sentence a fact. low, high: ends of the scaled arm's means, by measure."""
     values = {
-        "first": facts.jacobian_first, "top": facts.jacobian_top, "last": facts.jacobian_last, "ratio": facts.ratio,
+        "first": facts.jacobian_first, "top": facts.jacobian_top, "ratio": share(facts.ratio, lang),
+        "last": short(facts.jacobian_last, ".3f", lang),
         "first_d": facts.first_d, "top_d": facts.top_d, "last_d": facts.last_d, "trials": trials,
         "down": (COLLAPSES if facts.ratio < 0.5 else FALLS)(lang),
     }  # fmt: skip
@@ -473,6 +506,7 @@ def notice(facts: Any, low: Any, high: Any, trials: int, limit: float, lang: str
             lang, low=low["jacobian"], high=high["jacobian"], peak_low=low["peak"], peak_high=high["peak"]
         ),
     ]  # fmt: skip
-    if facts.jacobian_last:
-        told.append(TIMES(lang, last_d=facts.last_d, times=facts.scaled_jacobian_last / facts.jacobian_last))
+    if facts.jacobian_last and facts.scaled_jacobian_last > facts.jacobian_last:
+        ratio = times(facts.scaled_jacobian_last, facts.jacobian_last, lang)
+        told.append(TIMES(lang, last_d=facts.last_d, times=ratio))
     return tuple(told)

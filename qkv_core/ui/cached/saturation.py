@@ -21,6 +21,8 @@ FAR = 4
 """How many times larger the d_k of the question is."""
 APART = 0.085
 """The least distance of two labels on the axis of the weights."""
+COVERED = 0.16
+"""The share of the keys that a label is wide."""
 LOW_TAU, HIGH_TAU, TAUS = 0.1, 5.0, 25
 CODE = (core.ten_keys, core.saturation_curve, core.row_measures, core.same_product)
 
@@ -133,8 +135,8 @@ def _differences(q: torch.Tensor, k: torch.Tensor, arm: core.Arm, tau: float) ->
 def ten_frame(shown: Row, words: tuple[tuple[str, str], ...], peak: str, number: object) -> pd.DataFrame:
     """The marks of the weights, with each arm's peak named. words: arm -> its name; number: how a share is written."""
     names = dict(words)
-    places = _labels({arm.code: arm.peak for arm in shown.arms})
     n = len(shown.unscaled.weights)
+    places = label_places(shown)
     rows = [
         {
             "key": j,
@@ -144,7 +146,7 @@ def ten_frame(shown: Row, words: tuple[tuple[str, str], ...], peak: str, number:
             "name": names[arm.code],
             "label": peak.format(key=j + 1, weight=number(weight, ".1%")) if j == arm.key else "",
             "label_y": places[arm.code] if j == arm.key else None,
-            "left": j >= n / 2,
+            "left": left_of(j, n),
         }
         for arm in shown.arms
         for j, weight in enumerate(arm.weights)
@@ -152,14 +154,35 @@ def ten_frame(shown: Row, words: tuple[tuple[str, str], ...], peak: str, number:
     return pd.DataFrame(rows)
 
 
-def _labels(peaks: dict[str, float]) -> dict[str, float]:
-    """Where the labels of the peaks stand, high to low, each at its peak or below the one above it."""
+def left_of(key: int, n: int) -> bool:
+    """Does the label of a key stand left of its stem? It does in the right half, where there is more room."""
+    return key >= n / 2
+
+
+def label_places(shown: Row) -> dict[str, float]:
+    """How high the label of each arm's peak stands: at the peak, or above the stems of the keys it would cover."""
+    n = len(shown.unscaled.weights)
+    covered = math.ceil(COVERED * n)
+    wanted = {}
+    for arm in shown.arms:
+        side = slice(max(arm.key - covered, 0), arm.key) if left_of(arm.key, n) else slice(arm.key + 1, arm.key + 1 + covered)
+        beside = max((weight for other in shown.arms for weight in other.weights[side]), default=0.0)
+        wanted[arm.code] = arm.peak if arm.peak > beside + APART / 2 else beside + APART / 2
+    return _apart({arm.code: wanted[arm.code] for arm in sorted(shown.arms, key=lambda arm: arm.peak)})
+
+
+def _apart(wanted: dict[str, float]) -> dict[str, float]:
+    """The same places, low to high in the order given, moved until each is APART from the next and none is above 1."""
     places: dict[str, float] = {}
-    above = 1.0 + APART
-    for code, value in sorted(peaks.items(), key=lambda item: -item[1]):
-        above = places[code] = min(value, above - APART)
-    lift = max(0.0, APART / 2 - above)
-    return {code: place + lift for code, place in places.items()}
+    low = APART / 2
+    for code, place in wanted.items():
+        places[code] = low = max(place, low)
+        low += APART
+    high = 1.0
+    for code in reversed(wanted):
+        places[code] = high = min(places[code], high)
+        high -= APART
+    return places
 
 
 @dataclass(frozen=True, eq=False)
