@@ -75,7 +75,7 @@ def curves() -> None:
     words, keys, repeats = st.columns((2, 1, 1), gap="medium")
     with words:
         st.subheader(say(text.CURVES), anchor=False)
-        st.caption(say(text.CURVES_LEAD, trials=trials, n=n, seed=str(seed), tau=tau))
+        st.caption(say(text.CURVES_LEAD, trials=trials, n=n, seed=str(seed), tau=tau, level=core.LEVEL))
     with keys:
         controls.steps("s_keys", text.KEYS, help=say(text.KEYS_HELP))
     with repeats:

@@ -35,6 +35,7 @@ BATCH_SCORES = 1 << 18        # scores measured at once
 MAX_FACTOR = 1e24             # below tau of about 1e-24 the weights are at their limit; a larger factor overflows
 
 MEASURES = ("peak", "entropy", "jacobian", "effective")
+LEVEL = 0.95                  # of the intervals
 NEARLY_ALL = 0.9              # a top weight above this leaves next to nothing for the other keys
 Progress = Callable[[float], None]
 

@@ -157,7 +157,7 @@ def test_a_name_is_lifted_above_the_stems_it_would_cover(cached) -> None:
     third = row.arm("other")
     next_key = max(arm.weights[third.key + 1] for arm in row.arms)
     assert next_key > third.peak  # or there would be nothing to lift it above
-    assert cached.label_places(row)["other"] >= next_key + cached.APART / 2 - 1e-9
+    assert cached.label_places(row)["other"] >= next_key + cached.CLEAR - 1e-9
 
 
 # what to notice

@@ -127,9 +127,9 @@ CHECKS = {
 
 CURVES = Msg(en="The same for every key size", es="Lo mismo para cada tamaño de clave")
 CURVES_LEAD = Msg(
-    en="Means over {trials:,d} queries with {n} keys each, seed {seed}, τ = {tau:.2f}. Bands: 95 % intervals of the mean. "
+    en="Means over {trials:,d} queries with {n} keys each, seed {seed}, τ = {tau:.2f}. Bands: {level:.0%} intervals of the mean. "
     "The upright line is your dₖ.",
-    es="Medias de {trials:,d} consultas con {n} claves cada una, semilla {seed}, τ = {tau:.2f}. Bandas: intervalos del 95 % "
+    es="Medias de {trials:,d} consultas con {n} claves cada una, semilla {seed}, τ = {tau:.2f}. Bandas: intervalos del {level:.0%} "
     "de la media. La línea vertical es su dₖ.",
 )
 D_K = Msg(en="key size dₖ", es="tamaño de clave dₖ")

@@ -21,6 +21,8 @@ FAR = 4
 """How many times larger the d_k of the question is."""
 APART = 0.085
 """The least distance of two labels on the axis of the weights."""
+CLEAR = 0.06
+"""The least distance of a label above a stem."""
 COVERED = 0.16
 """The share of the keys that a label is wide."""
 LOW_TAU, HIGH_TAU, TAUS = 0.1, 5.0, 25
@@ -167,7 +169,7 @@ def label_places(shown: Row) -> dict[str, float]:
     for arm in shown.arms:
         side = slice(max(arm.key - covered, 0), arm.key) if left_of(arm.key, n) else slice(arm.key + 1, arm.key + 1 + covered)
         beside = max((weight for other in shown.arms for weight in other.weights[side]), default=0.0)
-        wanted[arm.code] = arm.peak if arm.peak > beside + APART / 2 else beside + APART / 2
+        wanted[arm.code] = max(arm.peak, beside + CLEAR)
     return _apart({arm.code: wanted[arm.code] for arm in sorted(shown.arms, key=lambda arm: arm.peak)})
 
 
