@@ -76,6 +76,14 @@ PRESETS: Mapping[str, tuple[Preset, ...]] = MappingProxyType(
             Preset("one_token", {"T": 1, "sh_t": 0, "sh_step": 3}),
             Preset("value", {"sh_of": "v", "sh_step": 9}),
         ),
+        "positions": (
+            Preset("paper", {"p_n": 512, "p_d": 512, "p_pos": 100, "p_k": 10, "p_pairs": (0, 64, 128, 255)}),
+            Preset("one_clock", {"p_n": 32, "p_d": 2, "p_pos": 0, "p_k": 6, "p_pairs": (0,)}),
+            Preset("turn", {"p_d": 8, "p_n": 64, "p_pos": 0, "p_k": 63, "p_pairs": (0, 1, 2, 3)}),
+            Preset("noisy", {"p_d": 16, "p_noise": 1.5, "p_pairs": (0, 2, 4, 7)}),
+            Preset("wide_noisy", {"p_d": 512, "p_noise": 1.5, "p_pairs": (0, 64, 128, 255)}),
+            Preset("swap", {"p_order": "210"}),
+        ),
     }
 )
 

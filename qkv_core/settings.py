@@ -280,6 +280,15 @@ PAGES: dict[str, tuple[Setting, ...]] = {
         Whole("sh_t", 2, 0, 511),
         Whole("sh_c", 7, 0, 2047),
     ),
+    "positions": (
+        Choice("p_n", 128, (4, 8, 16, 32, 64, 96, 128, 192, 256, 384, 512)),
+        Choice("p_d", 64, (2, 4, 6, 8, 12, 16, 24, 32, 48, 64, 96, 128, 192, 256, 384, 512)),
+        Whole("p_pos", 20, 0, 511),
+        Whole("p_k", 5, 1, 64),
+        Numbers("p_pairs", (0, 4, 8, 12), 0, 255, 4),
+        Choice("p_order", "201", ("201", "120", "021", "102", "210")),
+        Steps("p_noise", 0.0, 0, 30, 10),
+    ),
 }
 """The settings that one page adds, in the address of that page only. Keys are unique over all pages."""
 
@@ -290,6 +299,7 @@ USES: dict[str, frozenset[str]] = {
     "variance": frozenset({"d_k", "seed", "device"}),
     "saturation": frozenset({"d_k", "heads", "tau", "scale", "seed"}),
     "shapes": frozenset({"seed"}),
+    "positions": frozenset({"seed"}),
 }
 """The shared settings that move something on a page. The others are shown disabled there, with the reason."""
 

@@ -13,6 +13,7 @@ MENU = {
     "home": Msg(en="What are Q, K, V?", es="¿Qué son Q, K, V?"),
     "triad": Msg(en="The functional triad", es="La tríada funcional"),
     "shapes": Msg(en="Anatomy of a tensor", es="Anatomía de un tensor"),
+    "positions": Msg(en="Positions", es="Posiciones"),
     "variance": Msg(en="Variance", es="Varianza"),
     "saturation": Msg(en="Saturation", es="Saturación"),
 }

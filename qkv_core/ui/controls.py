@@ -43,11 +43,24 @@ def shared(key: str, place: str = "page", disabled: bool = False) -> None:
         select(key, label, frame.OPTIONS[key], help=hint, place=place, disabled=disabled, options=options)
 
 
-def steps(key: str, label: Msg, *, help: str | None = None, place: str = "page", disabled: bool = False) -> None:
-    """A slider over the values of a Choice of numbers, a Steps or a Whole setting, each written as the language does."""
+def steps(
+    key: str,
+    label: Msg,
+    *,
+    help: str | None = None,
+    place: str = "page",
+    disabled: bool = False,
+    options: tuple[Any, ...] | None = None,
+) -> None:
+    """A slider over the values of a Choice of numbers, a Steps or a Whole setting, each written as the language does.
+
+    options: only these of them; the setting must hold one of them when the slider is drawn.
+    """
     setting = settings.everything()[key]
-    if isinstance(setting, settings.Whole):
-        options: tuple[Any, ...] = tuple(range(setting.low, setting.high + 1))
+    if options:
+        pass
+    elif isinstance(setting, settings.Whole):
+        options = tuple(range(setting.low, setting.high + 1))
     else:
         options = setting.choices if isinstance(setting, settings.Choice) else setting.options
     spec = f".{setting.digits}f" if isinstance(setting, settings.Steps) else ",d"
@@ -152,7 +165,7 @@ def read_numbers(text: str, setting: settings.Numbers) -> tuple[tuple[int, ...],
     kept: set[int] = set()
     refused = []
     for part in filter(None, re.split(r"[\s,;]+", text)):
-        if re.fullmatch(r"[1-9][0-9]{0,8}", part) and setting.low <= int(part) <= setting.high:
+        if re.fullmatch(r"0|[1-9][0-9]{0,8}", part) and setting.low <= int(part) <= setting.high:
             if int(part) in kept or len(kept) < setting.most:
                 kept.add(int(part))
                 continue

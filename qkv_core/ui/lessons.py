@@ -7,14 +7,15 @@ import importlib
 from types import ModuleType
 
 LESSONS = {
-    "understand": ("home", "triad", "shapes"),
+    "understand": ("home", "triad", "shapes", "positions"),
     "why": ("variance", "saturation"),
 }
-ORDER = ("home", "triad", "variance", "saturation", "shapes")
+ORDER = ("home", "triad", "variance", "saturation", "shapes", "positions")
 ICONS = {
     "home": ":material/home:",
     "triad": ":material/hub:",
     "shapes": ":material/deployed_code:",
+    "positions": ":material/pin_drop:",
     "variance": ":material/bar_chart:",
     "saturation": ":material/show_chart:",
 }
