@@ -11,7 +11,7 @@ from typing import Any
 import streamlit as st
 
 from qkv_core.text import Msg, frame, number
-from qkv_core.ui import state
+from qkv_core.ui import screen, state
 from qkv_core.ui.controls import presets, say
 
 FIGURE_SPACE = "\u2007"
@@ -61,7 +61,9 @@ def chart(
         data: another frame for that table, where the marks' own is not what a person wants to read.
     """
     names = frame_.column_names if hasattr(frame_, "column_names") else frame_.columns
-    spec = _spec(draw, look(), tuple(sorted(labels.items())), tuple(names))
+    labelled = tuple(sorted(labels.items()))
+    spec = _spec(draw, look(), labelled, tuple(names))
+    screen.of_session().chart = screen.Drawn(key, draw, labelled, tuple(names))
     st.vega_lite_chart(
         frame_, spec, key=key, alt=_plain(says), width=width, height=height, on_select=on_select
     )
@@ -92,8 +94,11 @@ def picks(key: str, row: str, col: str) -> Callable[[], None]:
 
 
 def behind(data: Any, columns: Columns, *, key: str) -> None:
-    """The data behind a picture: a table to read and the same as a file."""
-    with st.expander(say(frame.DATA), icon=":material/table:"):
+    """The data behind a picture: a table to read and the same as a file. Built when it is opened, not before."""
+    box = st.expander(say(frame.DATA), icon=":material/table:", key=f"{key}_behind", on_change="rerun")
+    if not box.open:
+        return
+    with box:
         table(data, columns, key=f"{key}_table")
         st.download_button(
             say(frame.DOWNLOAD),
@@ -201,23 +206,32 @@ def _predict(question: str, answers: tuple[str, ...], right: int, because: str, 
         (st.success if good else st.info)(verdict, icon=":material/check:" if good else ":material/lightbulb:")
 
 
-def try_this(page: str, texts: Mapping[str, tuple[Msg, Msg]]) -> None:
+def try_this(page: str, texts: Mapping[str, tuple[Msg, Msg]], apply: Callable[..., None] = state.put) -> None:
     """What to try: the presets of the page."""
     st.subheader(say(frame.TRY), anchor=False)
-    presets(page, texts)
+    presets(page, texts, apply)
 
 
 def code(*functions: Callable[..., Any]) -> None:
-    """The source of the functions that computed what is on screen, read from the running program."""
-    with st.expander(say(frame.CODE), icon=":material/code:"):
-        st.caption(say(frame.CODE_LEAD))
-        for function in functions:
-            st.code(_source(function), language="python")
+    """Names the functions that computed what is on screen. Their source stands in the box at the end of every page."""
+    screen.of_session().code = functions
+
+
+def matrices(tensors: Callable[[], Mapping[str, Any]]) -> None:
+    """Offers the tensors of the page as files. `tensors` is called when one is asked for, by name in the order of the lesson;
+    it may run on another thread, so it calls nothing of Streamlit."""
+    screen.of_session().matrices = tensors
 
 
 @lru_cache(maxsize=128)
-def _source(function: Callable[..., Any]) -> str:
+def source(function: Callable[..., Any]) -> str:
+    """The source of a function of the running program."""
     return inspect.getsource(function)
+
+
+def spec_of(drawn: screen.Drawn, look_: Any) -> Any:
+    """The specification of a chart for another look than the viewer's."""
+    return _spec(drawn.draw, look_, drawn.labels, drawn.columns)
 
 
 def coloured(symbol: str, text: str) -> str:

@@ -155,6 +155,23 @@ def test_the_lab_works_inside_a_frame_on_another_origin(chromium: Any, server: S
         host.shutdown()
 
 
+@pytest.mark.parametrize("page", PAGES)
+def test_the_data_behind_a_picture_and_the_code_open_when_asked_and_download(chromium: Any, server: Server, page: str) -> None:
+    with visitor(chromium, server.url) as v:
+        v.open(PATHS[page])
+        assert v.page.get_by_test_id("stDataFrame").count() <= 2  # nothing is built while closed
+        v.page.get_by_text(frame.DATA("en")).first.click()
+        v.page.get_by_test_id("stDataFrame").first.wait_for()
+        button = v.page.get_by_test_id("stDownloadButton").get_by_role("button", name=frame.DOWNLOAD("en")).first
+        with v.page.expect_download() as download:
+            button.click()
+        lines = Path(download.value.path()).read_text().splitlines()
+        assert len(lines) >= 3 and all(name.isidentifier() for name in lines[0].split(","))
+        v.page.get_by_text(frame.CODE("en")).first.click()
+        v.page.locator("code", has_text="def ").first.wait_for()
+        assert v.trouble == [] and v.outside == []
+
+
 def test_two_viewers_at_the_same_time_keep_their_own_settings(chromium: Any, server: Server) -> None:
     with visitor(chromium, server.url) as a, visitor(chromium, server.url, locale="es-ES") as b:
         a.open("/saturation?d_k=4")
