@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 ROOT = Path(__file__).resolve().parents[1]
-PLAIN = {"settings", "presets"}
+PLAIN = {"settings", "presets", "handout", "notebook"}
 TORCH = {"attention", "masks", "measures", "device", "tasks", "nets", "triad", "shapes"}
 HEAVY = ("torch", "numpy", "pandas", "altair", "streamlit")
 FILES = sorted(p for folder in ("qkv_core", "pages") for p in (ROOT / folder).rglob("*.py")) + [ROOT / "dashboard.py"]
@@ -35,7 +35,7 @@ def allowed(path: Path) -> set[str]:
         return {"streamlit", "torch", "pandas", "altair", "numpy"}
     if parts[1] == "charts":
         return {"altair", "pandas", "numpy"}
-    if parts[1] == "text" or parts[1] in PLAIN or parts[1] == "__init__":
+    if parts[1] in ("text", "scripts") or parts[1] in PLAIN or parts[1] == "__init__":
         return set()
     return {"torch", "numpy"} if parts[1] in TORCH else {"torch", "numpy", "pandas"}
 

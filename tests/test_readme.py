@@ -52,7 +52,10 @@ def test_every_requirement_is_pinned_and_nothing_else_is_needed() -> None:
         for line in (ROOT / file).read_text().split():
             assert re.fullmatch(r"[a-z0-9-]+==[\w.]+", line), line
             names.add(line.split("==")[0])
-    assert names == {"streamlit", "torch", "numpy", "altair", "pandas", "pytest", "playwright"}
+    assert names == {
+        "streamlit", "torch", "numpy", "altair", "pandas", "vl-convert-python", "latex2mathml",
+        "pytest", "playwright", "nbclient", "ipykernel",
+    }  # fmt: skip
     assert "torch==2.13.0" in (ROOT / "requirements.txt").read_text()
 
 

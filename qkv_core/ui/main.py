@@ -12,7 +12,7 @@ from pathlib import Path
 import streamlit as st
 
 from qkv_core.text import frame
-from qkv_core.ui import controls, lessons, server, state
+from qkv_core.ui import controls, lessons, screen, server, state, take_home
 from qkv_core.ui.controls import say
 from qkv_core.ui.lessons import ICONS, LESSONS, ORDER
 
@@ -101,11 +101,14 @@ def lesson(name: str, page: st.Page) -> None:
     """The question, the page, its source and the next lesson."""
     texts = lessons.texts(name)
     st.title(say(texts.QUESTION), anchor=False)
+    screen.begin(name)
     try:
         page.run()
     except Exception:  # not BaseException: Streamlit steers reruns and stops with it
         logging.getLogger("qkv_lab").exception("page %s failed", name)
         st.container(key="failed").error(say(frame.FAILED), icon=":material/error:")
+    screen.end(state.values())
+    take_home.box()
     st.divider()
     left, right = st.columns((3, 1), vertical_alignment="center")
     left.caption(f"{say(frame.SOURCE)}: {say(texts.SOURCE)}")

@@ -8,7 +8,7 @@ history, so Back undoes it.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from typing import Any
 
 import streamlit as st
@@ -16,6 +16,7 @@ from streamlit.runtime.scriptrunner import get_script_run_ctx
 
 from qkv_core import settings
 from qkv_core.settings import Problem, Shared
+from qkv_core.ui import screen
 
 VALUES = "_values"
 PAGE = "_page"
@@ -23,6 +24,8 @@ PROBLEMS = "_problems"
 SEEN = "_seen"
 OWN_LANG = "_own_lang"
 PAGES = "_pages"
+TAKE_HOME = "take_home"
+"""The key of the box with the page's program, which knows whether it is open."""
 
 
 def begin(page: str) -> None:
@@ -60,6 +63,11 @@ def language_hint() -> str:
 def get(key: str) -> Any:
     """The value of one setting."""
     return st.session_state[VALUES][key]
+
+
+def values() -> Mapping[str, Any]:
+    """The value of every setting; never changed in place."""
+    return st.session_state[VALUES]
 
 
 def shared() -> Shared:
@@ -140,8 +148,11 @@ def fragment(function: Callable[..., None]) -> Callable[..., None]:
     """A part of a page that redraws alone when one of its own controls moves, and keeps the address in step."""
 
     def body(*args: Any, **kwargs: Any) -> None:
-        function(*args, **kwargs)
+        with screen.part(values) as alone:
+            function(*args, **kwargs)
         write_address()
+        if alone and st.session_state.get(TAKE_HOME) and screen.of_session().whole != values():
+            st.rerun()  # the program on the screen is that of the settings before
 
     body.__qualname__ = function.__qualname__
     body.__module__ = function.__module__

@@ -1,0 +1,260 @@
+"""The box at the end of every page: its short program, the code that ran, and the page as files.
+
+Its contents are made when it is opened, and a file when its button is pressed: a closed box costs a run next to nothing.
+"""
+
+from __future__ import annotations
+
+import io
+import platform
+import urllib.parse
+import zipfile
+from collections.abc import Callable, Iterator, Mapping
+from importlib.metadata import version
+from typing import Any
+
+import streamlit as st
+
+from qkv_core import handout, scripts, settings
+from qkv_core.handout import Block
+from qkv_core.notebook import Cell, notebook, program
+from qkv_core.text import frame, number
+from qkv_core.text import take_home as words
+from qkv_core.ui import lessons, show, state
+from qkv_core.ui import screen as screens
+from qkv_core.ui.controls import say
+from qkv_core.ui.screen import Screen
+
+MIME = {
+    "html": "text/html",
+    "ipynb": "application/x-ipynb+json",
+    "py": "text/x-python",
+    "zip": "application/zip",
+    "npz": "application/octet-stream",
+    "pt": "application/octet-stream",
+}
+
+
+@st.fragment
+def box() -> None:
+    """The closed box, or the open one with its three tabs."""
+    opened = st.expander(say(words.BOX), icon=":material/download:", key=state.TAKE_HOME, on_change="rerun")
+    if not opened.open:
+        return
+    screen = screens.of_session()
+    with opened:
+        short, ran, files = st.tabs([say(words.SCRIPT), say(words.SOURCE), say(words.FILES)])
+    with short:
+        _short(screen)
+    with ran:
+        _ran(screen)
+    with files:
+        _files(screen)
+
+
+def _short(screen: Screen) -> None:
+    values = state.values()
+    if not scripts.parts(screen.page, values, values["lang"]):
+        st.caption(say(words.NO_SCRIPT))
+        return
+    st.caption(say(words.SCRIPT_LEAD))
+    st.code(scripts.script(screen.page, values, values["lang"]), language="python")
+    _lesson_files(screen, "short")
+
+
+def _ran(screen: Screen) -> None:
+    st.caption(say(frame.CODE_LEAD if screen.code else words.NO_SOURCE))
+    for function in screen.code:
+        st.code(show.source(function), language="python")
+
+
+def _files(screen: Screen) -> None:
+    st.caption(say(words.FILES_LEAD))
+    st.markdown(f"**{say(words.LESSON)}**")
+    with st.container(horizontal=True, gap="small"):
+        _button(words.HANDOUT, screen, "html", lambda: page_as_html(screen))
+    if scripts.parts(screen.page, state.values(), state.get("lang")):
+        _lesson_files(screen, "files")
+    if any(drawn for _, drawn in screen.places.values()):
+        st.markdown(f"**{say(words.CHARTS)}**")
+        with st.container(horizontal=True, gap="small"):
+            _button(words.SVG, screen, "zip", lambda: charts_as(screen, "svg"), "svg")
+            _button(words.PNG, screen, "zip", lambda: charts_as(screen, "png"), "png")
+        st.caption(say(words.TABLES))
+    if screen.matrices:
+        st.markdown(f"**{say(words.MATRICES)}**")
+        with st.container(horizontal=True, gap="small"):
+            _button(words.NPZ, screen, "npz", lambda: as_npz(screen))
+            _button(words.PT, screen, "pt", lambda: as_pt(screen))
+
+
+def _lesson_files(screen: Screen, place: str) -> None:
+    with st.container(horizontal=True, gap="small"):
+        _button(words.PROGRAM, screen, "py", lambda: program(cells(screen)), place)
+        _button(words.NOTEBOOK, screen, "ipynb", lambda: notebook(cells(screen)), place)
+
+
+def _button(label: Any, screen: Screen, kind: str, make: Callable[[], str | bytes], more: str = "") -> None:
+    """A download that is made when it is pressed; `make` runs on another thread and calls nothing of Streamlit."""
+    name = f"qkv_{screen.page}{f'_{more}' if kind == 'zip' else ''}.{kind}"
+    st.download_button(
+        say(label),
+        make,
+        file_name=name,
+        mime=MIME[kind],
+        key=f"take_{kind}_{more}",
+        icon=":material/download:",
+        on_click="ignore",
+    )
+
+
+# what follows runs when a button is pressed, and reads the Screen alone
+
+
+def link(screen: Screen) -> str:
+    """The whole address of what is on the screen."""
+    parameters = settings.format(screen.values, screen.page, full=True)
+    return f"{screen.url}?{urllib.parse.urlencode(parameters)}"
+
+
+def shown_settings(screen: Screen) -> list[tuple[str, str]]:
+    """The settings that move something on the page, as the viewer's language writes them."""
+    lang, values = screen.values["lang"], screen.values
+    out = []
+    for setting in settings.known(screen.page).values():
+        shared = setting in settings.SHARED
+        if shared and setting.key not in settings.USES[screen.page]:
+            continue
+        value = values[setting.key]
+        if setting.key in frame.OPTIONS:
+            text = frame.OPTIONS[setting.key][value](lang)
+        elif isinstance(setting, settings.Steps):
+            text = number(value, f".{setting.digits}f", lang)
+        else:
+            text = setting.format(value)
+        if shared or value != setting.default:
+            out.append((frame.LABELS[setting.key](lang) if shared else setting.key, text))
+    return out
+
+
+def page_as_html(screen: Screen) -> str:
+    """The page as one file of HTML."""
+    lang = screen.values["lang"]
+    texts = lessons.texts(screen.page)
+    versions = words.VERSIONS(
+        lang, torch=version("torch"), python=platform.python_version(), dtype=getattr(texts, "DTYPE", "float32")
+    )
+    return handout.document(
+        texts.QUESTION(lang),
+        list(page_blocks(screen)),
+        lang=lang,
+        lead=shown_settings(screen),
+        settings_title=words.SETTINGS(lang),
+        footer=(f"{frame.SOURCE(lang)}: {texts.SOURCE(lang)}", words.MADE(lang, versions=versions)),
+        link=(words.LINK(lang), link(screen)),
+        left_out=lambda n: words.LEFT_OUT(lang, n=n),
+    )
+
+
+def page_blocks(screen: Screen, pictures: bool = True) -> Iterator[Block]:
+    """What is on the screen, in reading order."""
+    lang = screen.values["lang"]
+    elements = screens.blocks(screen, frozenset({frame.CODE(lang)}))
+    said = {handout.bare(e.markdown.body) for e, _ in elements if e.WhichOneof("type") == "markdown"}
+    for element, drawn in elements:
+        kind = element.WhichOneof("type")
+        if kind == "heading":
+            yield handout.Heading(element.heading.body, 2 if element.heading.tag in ("h1", "h2", "h3") else 3)
+        elif kind == "markdown":
+            yield from _markdown(element.markdown)
+        elif kind == "text":
+            yield handout.Plain(element.text.body)
+        elif kind == "code":
+            yield handout.Plain(element.code.code_text, code=True)
+        elif kind == "alert":
+            yield handout.Note(element.alert.body, "bad" if element.alert.format == element.alert.ERROR else "info")
+        elif kind == "metric":
+            yield handout.Metric(element.metric.label, element.metric.body)
+        elif kind == "radio" and element.radio.id.rsplit("-", 1)[-1].startswith("predict_"):
+            yield handout.Question(element.radio.label, tuple(element.radio.options))
+        elif kind in ("table", "dataframe"):
+            head, rows, right = screens.table(element)
+            kept = rows if len(rows) <= handout.MAX_ROWS else rows[: handout.MAX_ROWS]
+            yield handout.Table(tuple(head), tuple(map(tuple, kept)), right, kind == "table", len(rows))
+        elif kind == "vega_lite_chart" and pictures:
+            alt = element.vega_lite_chart.alt
+            svg = picture(screen, element, drawn, "svg")
+            yield handout.Figure(svg, "" if alt in said else alt, alt, drawn.key if drawn else "")
+
+
+def _markdown(markdown: Any) -> Iterator[Block]:
+    body, kind = markdown.body, markdown.element_type
+    if kind == markdown.LATEX:
+        yield handout.Formula(body.strip().removeprefix("$$").removesuffix("$$").strip())
+    elif kind == markdown.DIVIDER or not body.strip():
+        return
+    elif "-badge[" in body:
+        good = body.startswith(":green-badge")
+        yield handout.Note(body, "good" if good else "bad" if body.startswith(":red-badge") else "info")
+    else:
+        yield handout.Prose(body, kind == markdown.CAPTION)
+
+
+def picture(screen: Screen, element: Any, drawn: screens.Drawn | None, kind: str) -> Any:
+    """A chart of the screen as "svg" or "png", in the light theme's colours."""
+    import json
+
+    from qkv_core.charts import export
+    from qkv_core.charts.base import Look
+
+    if drawn is None:
+        spec = json.loads(element.vega_lite_chart.spec)
+    else:
+        spec = show.spec_of(drawn, Look(dark=False, lang=screen.values["lang"]))
+    return getattr(export, kind)(spec, screens.rows_of(element))
+
+
+def charts_as(screen: Screen, kind: str) -> bytes:
+    """All charts of the screen as files in a zip."""
+    out = io.BytesIO()
+    with zipfile.ZipFile(out, "w", zipfile.ZIP_DEFLATED) as made:
+        for n, (element, drawn) in enumerate(screens.blocks(screen, frozenset()), start=1):
+            if element.WhichOneof("type") == "vega_lite_chart":
+                made.writestr(f"{drawn.key if drawn else f'chart_{n}'}.{kind}", picture(screen, element, drawn, kind))
+    return out.getvalue()
+
+
+def cells(screen: Screen) -> list[Cell]:
+    """The lesson as text and code: its question, what it says, its program, and what to notice."""
+    lang, texts = screen.values["lang"], lessons.texts(screen.page)
+    blocks = list(page_blocks(screen, pictures=False))
+    lead = next((b.text for b in blocks if isinstance(b, handout.Prose) and not b.small), "")
+    out = [Cell("markdown", f"# {texts.QUESTION(lang)}\n\n{handout.plain(lead)}")]
+    for part in scripts.parts(screen.page, screen.values, lang):
+        out += [Cell("markdown", part.text), Cell("code", part.code)]
+    told = dict.fromkeys(e.vega_lite_chart.alt for e, _ in screens.blocks(screen, frozenset()) if e.WhichOneof("type") == "vega_lite_chart")
+    notice = "\n".join(f"- {alt}" for alt in told if alt)
+    ends = f"{frame.SOURCE(lang)}: {handout.plain(texts.SOURCE(lang))}\n\n{words.LINK(lang)} <{link(screen)}>"
+    out.append(Cell("markdown", "\n\n".join(filter(None, (f"## {words.NOTICE(lang)}\n\n{notice}" if notice else "", ends)))))
+    return out
+
+
+def tensors(screen: Screen) -> Mapping[str, Any]:
+    """The tensors that the page offers, by name."""
+    return {name: tensor.detach().cpu() for name, tensor in screen.matrices().items()} if screen.matrices else {}
+
+
+def as_npz(screen: Screen) -> bytes:
+    import numpy
+
+    out = io.BytesIO()
+    numpy.savez(out, **{name: tensor.numpy() for name, tensor in tensors(screen).items()})
+    return out.getvalue()
+
+
+def as_pt(screen: Screen) -> bytes:
+    import torch
+
+    out = io.BytesIO()
+    torch.save({name: tensor.clone() for name, tensor in tensors(screen).items()}, out)
+    return out.getvalue()
