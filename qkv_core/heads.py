@@ -284,14 +284,14 @@ def concat_parts(outputs: Sequence[Tensor], W_o: Tensor, origin: str = "given") 
 
 
 def together(sentence_id: str, mask: Tensor | None = None, tau: float = 1.0, scale: bool | float = True,
-             seed: int = 0, d_model: int = 512) -> Together:
+             seed: int = 0, d_model: int = 512, padding: int = 0) -> Together:
     """Return all eight hand-written heads on a sentence, put together: the paper's d_model = 512, h = 8, d_v = 64.
 
         W_o ~ N(0, 1 / d_model): drawn, since nobody trained it
 
     Args:
-        sentence_id, mask, tau, scale: as for `head_trace`. (`coreference` is a head of the second layer; here it
-            stands beside the others.)
+        sentence_id, mask, tau, scale, padding: as for `head_trace`. (`coreference` is a head of the second layer;
+            here it stands beside the others.)
         seed: int, of W_o's own generator. d_model: int >= 1, the width of the output.
     Returns:
         Together, heads in the order of HEADS, origin "seed:<n>".
@@ -299,10 +299,22 @@ def together(sentence_id: str, mask: Tensor | None = None, tau: float = 1.0, sca
         ValueError: as `head_trace`.
     Source: Vaswani et al. 2017, section 3.2.2.
     """
-    d_model = whole("d_model", d_model)
-    outputs = [head_trace(sentence_id, head_id, mask, tau, scale).trace.output for head_id in HEADS]
-    W_o = torch.randn(D_K * len(HEADS), d_model, generator=torch.Generator().manual_seed(seed)) / math.sqrt(d_model)
-    return concat_parts(outputs, W_o, f"seed:{seed}")
+    outputs = [head_trace(sentence_id, head_id, mask, tau, scale, padding).trace.output for head_id in HEADS]
+    return concat_parts(outputs, drawn_W_o(len(HEADS), seed, d_model), f"seed:{seed}")
+
+
+def drawn_W_o(heads: int, seed: int = 0, d_model: int = 512) -> Tensor:
+    """Return a W_o that nobody trained, for heads of d_v = 64: entries ~ N(0, 1 / d_model).
+
+    Args:
+        heads: int >= 1. seed: int, of its own generator. d_model: int >= 1.
+    Returns:
+        tensor (heads * 64, d_model), float32.
+    Raises:
+        ValueError: for a size below 1.
+    """
+    heads, d_model = whole("heads", heads), whole("d_model", d_model)
+    return torch.randn(D_K * heads, d_model, generator=torch.Generator().manual_seed(seed)) / math.sqrt(d_model)
 
 
 class Reach(NamedTuple):
@@ -319,7 +331,7 @@ class Reach(NamedTuple):
 
 
 def jacobian_reach(sentence_id: str, head_id: str, mask: Tensor | None = None, tau: float = 1.0,
-                   scale: bool | float = True, rows: Sequence[int] | None = None) -> Reach:
+                   scale: bool | float = True, rows: Sequence[int] | None = None, padding: int = 0) -> Reach:
     """Return which tokens of a sentence can change which outputs of a head, by autograd.
 
         norm[i, j] = || d output_i / d x_j ||
@@ -328,14 +340,14 @@ def jacobian_reach(sentence_id: str, head_id: str, mask: Tensor | None = None, t
     what its keys reached: a window of radius r becomes one of 2 r; a causal mask stays causal.
 
     Args:
-        sentence_id, head_id, mask, tau, scale: as for `head_trace`.
+        sentence_id, head_id, mask, tau, scale, padding: as for `head_trace`.
         rows: the outputs to take, each 0 to T - 1; all when None.
     Returns:
         Reach(norms, rows, allowed, leak).
     Raises:
         ValueError: as `head_trace`, and for a row out of range.
     """
-    X, tokens = embed(sentence_id, head_id)
+    X, tokens = embed(sentence_id, head_id, padding)
     return _reach(HEADS[head_id], X, tokens, mask, tau, scale, rows)
 
 

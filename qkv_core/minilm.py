@@ -19,7 +19,7 @@ import torch.nn.functional as F
 from torch import Tensor
 
 from qkv_core.attention import attention_trace, scaled_dot_product_attention
-from qkv_core.heads import HeadTrace
+from qkv_core.heads import HeadTrace, Reach, Together, concat_parts, reach_of
 from qkv_core.masks import whole
 from qkv_core.typed import CHARACTERS, LIMIT
 
@@ -162,17 +162,67 @@ def real_trace(text: str, layer: int, head: int, mask: Tensor | None = None, tau
     read = pieces(text, padding)
     if not read.found:
         return RealHead(read, None, "no_words")
-    W, x = _loaded().weights, states(read, layer)[layer]
-    rows = slice(head * D_K, (head + 1) * D_K)
-    named = [f"encoder.layer.{layer}.attention.self.{name}" for name in ("query", "key", "value")]
-    W_q, W_k, W_v = (W[f"{name}.weight"][rows].T.contiguous() for name in named)         # (C, d_k)
-    b_q, b_k, b_v = (W[f"{name}.bias"][rows] for name in named)
-    trace = attention_trace(x @ W_q + b_q, x @ W_k + b_k, x @ W_v + b_v, mask, tau, scale)
-    lens = mask is not None or tau != 1 or scale is not True
-    empty = mask is not None and not mask.any(-1).all()
-    notes = tuple(code for code, true in (("lens", lens), ("empty_rows", empty)) if true)
-    return RealHead(read, HeadTrace(read.tokens, trace, "minilm", f"{layer}.{head}", layer, x, W_q, W_k, W_v,
-                                    (b_q, b_k, b_v), mask=mask, notes=notes), "")
+    return RealHead(read, _on_layer(read, states(read, layer)[layer], layer, head, mask, tau, scale), "")
+
+
+def real_reach(known: HeadTrace, row: int, tau: float = 1.0, scale: bool | float = True) -> Reach:
+    """Return which inputs of its layer can change output `row` of a real head, by autograd.
+
+        norm[j] = || d output_row / d x_j ||,    x: what the layer reads
+
+    Args:
+        known: HeadTrace of `real_trace`. row: int, 0 to T - 1. tau, scale: those it was made with.
+    Returns:
+        Reach(norms (1, T), rows, allowed (1, T), leak).
+    Raises:
+        ValueError: for a row out of range.
+    """
+    b_q, b_k, b_v = known.biases
+
+    def output(x: Tensor) -> Tensor:
+        q, k, v = x @ known.W_q + b_q, x @ known.W_k + b_k, x @ known.W_v + b_v
+        return scaled_dot_product_attention(q, k, v, known.mask, tau, scale)[0]
+
+    norms, rows = reach_of(output, known.X, (row,))
+    own = torch.eye(len(known.tokens), dtype=torch.bool)
+    allowed = (own | (True if known.mask is None else known.mask))[list(rows)]
+    return Reach(norms, rows, allowed, norms.masked_fill(allowed, 0.0).max().item())
+
+
+def layer_traces(text: str, layer: int, mask: Tensor | None = None, tau: float = 1.0, scale: bool | float = True,
+                 padding: int = 0) -> tuple[HeadTrace, ...]:
+    """Return the twelve heads of one layer on a text, in their order; none for a text without words.
+
+    Args:
+        text, layer, mask, tau, scale, padding: as for `real_trace`.
+    Returns:
+        tuple of 12 HeadTrace, or ().
+    Raises:
+        ValueError: as `real_trace`; RuntimeError when the weights are not available.
+    """
+    layer, read = whole("layer", layer, 0, LAYERS - 1), pieces(text, padding)
+    if not read.found:
+        return ()
+    x = states(read, layer)[layer]
+    return tuple(_on_layer(read, x, layer, head, mask, tau, scale) for head in range(HEADS))
+
+
+def together(text: str, layer: int, mask: Tensor | None = None, tau: float = 1.0, scale: bool | float = True,
+             padding: int = 0) -> Together:
+    """Return the twelve heads of a layer put together by its own trained W_o (its bias b_o is left out).
+
+    Args:
+        text, layer, mask, tau, scale, padding: as for `real_trace`.
+    Returns:
+        Together, heads in their order, origin "minilm".
+    Raises:
+        ValueError: for a text without words, and as `real_trace`; RuntimeError when the weights are not available.
+    """
+    outputs = [head.trace.output for head in layer_traces(text, layer, mask, tau, scale, padding)]
+    if not outputs:
+        raise ValueError("no heads to put together: no_words")
+    W_o = _loaded().weights[f"encoder.layer.{layer}.attention.output.dense.weight"].T.contiguous()
+    return concat_parts(outputs, W_o, "minilm")
 
 
 def all_weights(text: str) -> tuple[Pieces, Tensor]:
@@ -189,6 +239,20 @@ def all_weights(text: str) -> tuple[Pieces, Tensor]:
     W, inputs = _loaded().weights, states(read, LAYERS - 1)
     return read, torch.stack([_self_attention(x, W, f"encoder.layer.{i}.attention.", None)[1]
                               for i, x in enumerate(inputs)])
+
+
+def _on_layer(read: Pieces, x: Tensor, layer: int, head: int, mask: Tensor | None, tau: float,
+              scale: bool | float) -> HeadTrace:
+    W, rows = _loaded().weights, slice(head * D_K, (head + 1) * D_K)
+    named = [f"encoder.layer.{layer}.attention.self.{name}" for name in ("query", "key", "value")]
+    W_q, W_k, W_v = (W[f"{name}.weight"][rows].T for name in named)                      # (C, d_k)
+    b_q, b_k, b_v = (W[f"{name}.bias"][rows] for name in named)
+    trace = attention_trace(x @ W_q + b_q, x @ W_k + b_k, x @ W_v + b_v, mask, tau, scale)
+    lens = mask is not None or tau != 1 or scale is not True
+    empty = mask is not None and not mask.any(-1).all()
+    notes = tuple(code for code, true in (("lens", lens), ("empty_rows", empty)) if true)
+    return HeadTrace(read.tokens, trace, "minilm", f"{layer}.{head}", layer, x, W_q, W_k, W_v, (b_q, b_k, b_v),
+                     mask=mask, notes=notes)
 
 
 def states(read: Pieces, layers: int = LAYERS) -> list[Tensor]:

@@ -76,6 +76,20 @@ PRESETS: Mapping[str, tuple[Preset, ...]] = MappingProxyType(
             Preset("one_token", {"T": 1, "sh_t": 0, "sh_step": 3}),
             Preset("value", {"sh_of": "v", "sh_step": 9}),
         ),
+        "heads": (
+            Preset("tired"),
+            Preset("wide", {"h_sent": "wide", "h_sent2": "tired"}),
+            Preset("causal", {"mask": "causal"}),
+            Preset("sharp", {"tau": 0.1, "h_cmp": "tau"}),
+            Preset("flat", {"tau": 5.0, "h_cmp": "tau", "h_tau2": 1.0}),
+            Preset("unscaled", {"scale": "none"}),
+            Preset("padding", {"h_sent": "she", "h_head": "next", "h_pad": 4, "h_row": 8, "h_cmp": "mask", "h_mask2": "padding"}),
+            Preset("paint", {"h_paint": True, "h_cells": "12.AAAAAAAAAAAAAAAAIA", "h_cmp": "mask", "h_mask2": "none"}),  # row 8, column 2
+            Preset("nothing", {"h_paint": True, "h_cells": "12.AAAAAAAAAAAAAAAA__A"}),  # all of row 8
+            Preset("undecided", {"h_sent": "trophy", "h_row": 9}),
+            Preset("typed", {"h_src": "typed", "h_head": "same_word", "h_row": 3, "h_text": "the dog saw the other dog 🐕 犬 $x$ *and* ran"}),
+            Preset("real", {"h_src": "real", "h_sent": "she", "h_row": 7, "h_cmp": "head"}),
+        ),
         "positions": (
             Preset("paper", {"p_n": 512, "p_d": 512, "p_pos": 100, "p_k": 10, "p_pairs": (0, 64, 128, 255)}),
             Preset("one_clock", {"p_n": 32, "p_d": 2, "p_pos": 0, "p_k": 6, "p_pairs": (0,)}),

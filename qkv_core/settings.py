@@ -26,6 +26,10 @@ CLIP = 40
 """Characters of a rejected value that are repeated to the viewer."""
 
 
+_UNSEEN = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u2028-\u202e\u2066-\u2069]")
+"""Control characters but tab and line end, separators of lines and paragraphs, and those that turn the direction of a text."""
+
+
 @dataclass(frozen=True)
 class Problem:
     """One value of an address that could not be used as it came.
@@ -194,7 +198,53 @@ class Grid:
         )
 
 
-Setting = Choice | Whole | Steps | Flag | Numbers | Grid
+@dataclass(frozen=True)
+class Text:
+    """A text as a person typed it, at most `most` characters of it; it is data everywhere and never markup.
+
+    Any character may stand in it but those that steer a terminal or the direction of what follows: they are left out.
+    """
+
+    key: str
+    default: str
+    most: int
+
+    def parse(self, text: str) -> str:
+        return self.clean(text)
+
+    def clean(self, text: str) -> str:
+        """The legal text for what came. A lone half of a surrogate pair, which no address can carry, becomes \ufffd."""
+        text = text[: 4 * self.most].replace("\r\n", "\n").replace("\r", "\n")
+        return "".join("\ufffd" if "\ud800" <= c <= "\udfff" else c for c in _UNSEEN.sub("", text))[: self.most]
+
+    def format(self, value: str) -> str:
+        return value
+
+    def legal(self, value: Any) -> bool:
+        return isinstance(value, str) and len(value) <= self.most and value == self.clean(value)
+
+
+@dataclass(frozen=True)
+class Token:
+    """A short word that a page writes and reads itself, e.g. the painted cells of a mask; `pattern` says which are one."""
+
+    key: str
+    default: str
+    pattern: str
+
+    def parse(self, text: str) -> str:
+        return text if self.legal(text) else self.default
+
+    def format(self, value: str) -> str:
+        return value
+
+    def legal(self, value: Any) -> bool:
+        if not isinstance(value, str):
+            return False
+        return value == self.default or re.fullmatch(self.pattern, value, re.ASCII) is not None
+
+
+Setting = Choice | Whole | Steps | Flag | Numbers | Grid | Text | Token
 
 POWERS = tuple(2**i for i in range(11))
 
@@ -231,6 +281,12 @@ class Shared:
         """The width C = heads x d_k, so that shared settings always divide."""
         return self.heads * self.d_k
 
+
+SENTENCES = ("cat", "tired", "wide", "she", "he", "they", "chase", "book", "relative", "trophy")
+"""The curated sentences of the heads page, named alike in both languages (qkv_core.sentences adds the language)."""
+
+HEADS = ("coreference", "predicate", "subject", "object", "modifier", "previous", "next", "same_word")
+"""The hand-written heads (qkv_core.heads), meaning first."""
 
 PAGES: dict[str, tuple[Setting, ...]] = {
     "home": (
@@ -280,6 +336,32 @@ PAGES: dict[str, tuple[Setting, ...]] = {
         Whole("sh_t", 2, 0, 511),
         Whole("sh_c", 7, 0, 2047),
     ),
+    "heads": (
+        Choice("h_src", "hand", ("hand", "typed", "real")),
+        Choice("h_sent", "tired", SENTENCES),
+        Choice("h_head", "coreference", HEADS),
+        Whole("h_layer", 1, 0, 5),
+        Whole("h_rhead", 3, 0, 11),
+        Text("h_text", "", 2_000),
+        Whole("h_row", 8, 0, 71),
+        Whole("h_col", -1, -1, 71),
+        Choice("h_view", "weights", ("weights", "scores", "raw")),
+        Choice("h_draw", "matrix", ("matrix", "lines")),
+        Flag("h_zoom", False),
+        Whole("h_pad", 0, 0, 8),
+        Whole("h_win", 1, 0, 63),
+        Whole("h_pre", 3, 0, 72),
+        Flag("h_paint", False),
+        Token("h_cells", "", r"[1-9]\d?\.[A-Za-z0-9_-]{1,710}"),
+        Choice("h_cmp", "sentence", ("sentence", "head", "tau", "mask")),
+        Choice("h_sent2", "wide", SENTENCES),
+        Text("h_text2", "", 2_000),
+        Choice("h_head2", "previous", HEADS),
+        Whole("h_layer2", 0, 0, 5),
+        Whole("h_rhead2", 2, 0, 11),
+        Steps("h_tau2", 5.0, 2, 100, 20),
+        Choice("h_mask2", "causal", ("none", "causal", "padding", "window", "prefix")),
+    ),
     "positions": (
         Choice("p_n", 128, (4, 8, 16, 32, 64, 96, 128, 192, 256, 384, 512)),
         Choice("p_d", 64, (2, 4, 6, 8, 12, 16, 24, 32, 48, 64, 96, 128, 192, 256, 384, 512)),
@@ -299,6 +381,7 @@ USES: dict[str, frozenset[str]] = {
     "variance": frozenset({"d_k", "seed", "device"}),
     "saturation": frozenset({"d_k", "heads", "tau", "scale", "seed"}),
     "shapes": frozenset({"seed"}),
+    "heads": frozenset({"tau", "mask", "scale", "seed"}),
     "positions": frozenset({"seed"}),
 }
 """The shared settings that move something on a page. The others are shown disabled there, with the reason."""
@@ -342,12 +425,15 @@ def parse(raw: Mapping[str, str | Sequence[str]], page: str) -> tuple[dict[str, 
             reason = "page" if key == LOST else "unknown"
             problems.append(Problem(_clip(key), _clip(texts[-1]), "", reason))
             continue
-        value = setting.parse(texts[-1].strip())
+        text = texts[-1] if isinstance(setting, Text) else texts[-1].strip()
+        value = setting.parse(text)
         values[key] = value
         used = setting.format(value)
+        if isinstance(setting, Text):
+            used = _clip(used)
         if len(texts) > 1:
             problems.append(Problem(key, _clip(", ".join(texts)), used, "repeated"))
-        elif not _same(texts[0].strip(), value, setting):
+        elif not _same(text, value, setting):
             problems.append(Problem(key, _clip(texts[0]), used, "replaced"))
     return values, tuple(problems)
 

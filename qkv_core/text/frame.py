@@ -7,6 +7,7 @@ NAME = Msg(en="QKV Lab", es="QKV Lab")
 GROUPS = {
     "understand": Msg(en="Understand", es="Comprender"),
     "why": Msg(en="Why divide by √dₖ", es="Por qué dividir por √dₖ"),
+    "try": Msg(en="Try it", es="Practicar"),
 }
 
 MENU = {
@@ -16,6 +17,7 @@ MENU = {
     "positions": Msg(en="Positions", es="Posiciones"),
     "variance": Msg(en="Variance", es="Varianza"),
     "saturation": Msg(en="Saturation", es="Saturación"),
+    "heads": Msg(en="Heads", es="Cabezas"),
 }
 
 SETTINGS = Msg(en="Settings", es="Ajustes")
@@ -143,6 +145,11 @@ NOT_WHOLE = Msg(
     en="Left out: {given}. Each must be a whole number from {low:,} to {high:,}, apart by commas or spaces, at most {most} of them.",
     es="Se ha omitido: {given}. Cada valor debe ser un número entero de {low:,} a {high:,}, separado por comas o espacios, "
     "y como mucho {most}.",
+)
+
+TOO_LONG = Msg(
+    en="{given:,} characters are more than a link can carry: the first {most:,} are kept.",
+    es="{given:,} caracteres son más de los que caben en un enlace: se conservan los primeros {most:,}.",
 )
 
 WAITING_ONE = Msg(

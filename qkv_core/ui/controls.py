@@ -86,19 +86,22 @@ def whole(key: str, label: Msg, *, help: str | None = None, place: str = "page",
 def select(
     key: str,
     label: Msg,
-    texts: Mapping[Any, Msg],
+    texts: Mapping[Any, Msg | str],
     *,
     help: str | None = None,
     place: str = "page",
     disabled: bool = False,
     options: tuple[Any, ...] | None = None,
 ) -> None:
-    """A list to choose one of a Choice setting's values from, by their names in `texts`."""
+    """A list to choose one of a Choice setting's values (or of `options`) from, by their names in `texts`.
+
+    Names may be plain text, also what people typed: a list shows its entries as text and not as markup.
+    """
     options = options or settings.everything()[key].choices
     st.selectbox(
         say(label),
         options,
-        format_func={value: say(texts[value]) for value in options}.get,
+        format_func={v: say(texts[v]) if isinstance(texts[v], Msg) else texts[v] for v in options}.get,
         help=help,
         disabled=disabled,
         filter_mode=None,
@@ -147,6 +150,27 @@ def numbers(key: str, label: Msg, *, help: str | None = None, place: str = "page
     if refused and then == value:
         given = ", ".join(refused)
         st.text(say(frame.NOT_WHOLE, given=given, low=setting.low, high=setting.high, most=setting.most))
+
+
+def text(key: str, label: Msg, *, hint: Msg, help: str | None = None, place: str = "page") -> None:
+    """A box for a Text setting. What is too long is cut, and a line says so; what the box shows is what is used."""
+    setting = settings.everything()[key]
+    widget, memory = f"{key}_{place}", f"{key}_{place}_long"
+    value = state.get(key)
+    if st.session_state.get(widget) != value:
+        st.session_state[widget] = value
+    st.text_area(
+        say(label), height=76, key=widget, help=help, placeholder=say(hint), on_change=_take_text, args=(key, widget, memory)
+    )
+    given, then = st.session_state.get(memory, (0, value))
+    if given > setting.most and then == value:
+        st.caption(say(frame.TOO_LONG, given=given, most=setting.most))
+
+
+def _take_text(key: str, widget: str, memory: str) -> None:
+    given = st.session_state.get(widget) or ""
+    state.put(**{key: settings.everything()[key].clean(given)})
+    st.session_state[memory] = (len(given), state.get(key))
 
 
 def _take_numbers(key: str, widget: str, memory: str) -> None:

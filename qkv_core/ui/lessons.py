@@ -9,8 +9,9 @@ from types import ModuleType
 LESSONS = {
     "understand": ("home", "triad", "shapes", "positions"),
     "why": ("variance", "saturation"),
+    "try": ("heads",),
 }
-ORDER = ("home", "triad", "variance", "saturation", "shapes", "positions")
+ORDER = ("home", "triad", "variance", "saturation", "shapes", "heads", "positions")
 ICONS = {
     "home": ":material/home:",
     "triad": ":material/hub:",
@@ -18,6 +19,7 @@ ICONS = {
     "positions": ":material/pin_drop:",
     "variance": ":material/bar_chart:",
     "saturation": ":material/show_chart:",
+    "heads": ":material/visibility:",
 }
 
 
