@@ -4,19 +4,23 @@ Importing this package imports torch, so main.py does it only after the first wo
 `st.cache_resource` returns is shared by all viewers and read-only.
 """
 
+from importlib import import_module
+
 import torch
+
+from qkv_core import settings
+from qkv_core.ui.lessons import ORDER
 
 torch.set_num_threads(1)  # sessions share few cores; with two threads small operations wait at barriers
 
 
 def warm_up() -> None:
-    """Imports what the lessons use and computes a first attention, so that the first click finds everything ready."""
-    import altair  # noqa: F401
-    import pandas  # noqa: F401
-
-    from qkv_core import device, triad
-    from qkv_core.attention import scaled_dot_product_attention
+    """Loads what the lessons use and computes each as it first appears, so that the first click finds everything ready."""
+    from qkv_core import device
 
     device.available()
-    example = triad.cat_sat()
-    scaled_dot_product_attention(example.X @ example.W_q, example.X @ example.W_k, example.X @ example.W_v)
+    for name in ORDER:
+        import_module(f"qkv_core.charts.{name}")
+        lesson = import_module(f"qkv_core.ui.cached.{name}")
+        if hasattr(lesson, "warm_up"):
+            lesson.warm_up(settings.defaults())
