@@ -4,6 +4,7 @@ Importing this package imports torch, so main.py does it only after the first wo
 `st.cache_resource` returns is shared by all viewers and read-only.
 """
 
+import logging
 from importlib import import_module
 
 import torch
@@ -20,7 +21,10 @@ def warm_up() -> None:
 
     device.available()
     for name in ORDER:
-        import_module(f"qkv_core.charts.{name}")
-        lesson = import_module(f"qkv_core.ui.cached.{name}")
-        if hasattr(lesson, "warm_up"):
-            lesson.warm_up(settings.defaults())
+        try:
+            import_module(f"qkv_core.charts.{name}")
+            lesson = import_module(f"qkv_core.ui.cached.{name}")
+            if hasattr(lesson, "warm_up"):
+                lesson.warm_up(settings.defaults())
+        except Exception:  # one lesson that fails must not keep the others cold
+            logging.getLogger("qkv_lab").exception("warming %s up failed", name)
