@@ -28,6 +28,8 @@ class Preset:
 
 _EYE = ((1, 0, 0, 0), (0, 1, 0, 0), (0, 0, 1, 0), (0, 0, 0, 1))
 
+_LOOK_UP = {"tr_task": "look_up", "tr_opt": "adam", "tr_lr": 0.003, "tr_seeds": 12, "tr_until": 400}
+
 PRESETS: Mapping[str, tuple[Preset, ...]] = MappingProxyType(
     {
         "home": (
@@ -97,6 +99,30 @@ PRESETS: Mapping[str, tuple[Preset, ...]] = MappingProxyType(
             Preset("noisy", {"p_d": 16, "p_noise": 1.5, "p_pairs": (0, 2, 4, 7)}),
             Preset("wide_noisy", {"p_d": 512, "p_noise": 1.5, "p_pairs": (0, 64, 128, 255)}),
             Preset("swap", {"p_order": "210"}),
+        ),
+        "training": (
+            Preset("lesson", {"d_k": 4, "tr_start": "lesson", "tr_seeds": 1, "tr_lr": 0.1, "tr_until": 201}),
+            Preset("small", {"d_k": 4}),
+            Preset("large", {"d_k": 64}),
+            Preset("look_up", {**_LOOK_UP}),
+            Preset("layers", {**_LOOK_UP, "tr_kind": "layers"}),
+            Preset("too_fast", {"tr_lr": 5.0}),
+            Preset(
+                "rescue",
+                {
+                    "tr_task": "key_value", "tr_opt": "adam", "tr_lr": 0.02, "tr_seeds": 12, "tr_until": 400,
+                    "tr_beat": True, "tr_c_lr": 0.005,
+                },
+            ),  # fmt: skip
+        ),
+        "complexity": (
+            Preset("sentence", {"x_n": 32}),
+            Preset("even", {"x_n": 512}),
+            Preset("book", {"x_n": 65_536, "x_r": 256}),
+            Preset("feed_forward", {"x_k": 1}),
+            Preset("pairs", {"x_n": 32, "x_k": 2}),
+            Preset("whole", {"x_n": 64, "x_r": 64}),
+            Preset("one_head", {"x_n": 512, "heads": 1}),
         ),
     }
 )

@@ -248,6 +248,11 @@ Setting = Choice | Whole | Steps | Flag | Numbers | Grid | Text | Token
 
 POWERS = tuple(2**i for i in range(11))
 
+RATES = (0.0005, 0.001, 0.002, 0.003, 0.005, 0.007, 0.01, 0.02, 0.03, 0.05, 0.07, 0.1, 0.2, 0.3, 0.5, 0.7, 1.0, 1.5, 2.0, 3.0, 5.0, 10.0)
+"""Learning rates."""
+SIZES = (0.03125, 0.0625, 0.125, 0.25, 0.5, 1.0, 2.0, 4.0)
+"""Factors on the first W_q; 0.125 is 1/sqrt(64)."""
+
 SHARED: tuple[Setting, ...] = (
     Choice("d_k", 64, POWERS),
     Choice("heads", 8, (1, 2, 4, 8, 16)),
@@ -371,6 +376,38 @@ PAGES: dict[str, tuple[Setting, ...]] = {
         Choice("p_order", "201", ("201", "120", "021", "102", "210")),
         Steps("p_noise", 0.0, 0, 30, 10),
     ),
+    "training": (
+        Choice("tr_task", "cat_sat", ("cat_sat", "reverse", "key_value", "look_up")),
+        Choice("tr_lr", 0.7, RATES),
+        Choice("tr_opt", "sgd", ("sgd", "adam")),
+        Choice("tr_seeds", 30, (1, 2, 4, 8, 12, 16, 30, 32, 64, 128, 256)),
+        Choice("tr_kind", "scale", ("scale", "lr", "tau", "heads", "init", "layers")),
+        Choice("tr_b_scale", "none", ("sqrt_dk", "none", "dk", "sqrt_dmodel")),
+        Choice("tr_b_lr", 0.1, RATES),
+        Steps("tr_b_tau", 0.5, 2, 100, 20),
+        Choice("tr_b_heads", 4, (1, 2, 4, 8, 16)),
+        Choice("tr_b_init", 0.125, SIZES),
+        Choice("tr_b_layers", 1, (1, 2, 3, 4)),
+        Flag("tr_beat", False),
+        Choice("tr_c_lr", 0.1, RATES),
+        Choice("tr_heads", 1, (1, 2, 4, 8, 16)),
+        Choice("tr_layers", 0, (0, 1, 2, 3, 4)),
+        Choice("tr_init", 1.0, SIZES),
+        Choice("tr_start", "random", ("random", "lesson")),
+        Grid("tr_target", ((0.8, 0.2, 0.4, 0.6), (0.2, 1.2, 0.5, 0.8), (0.5, 0.3, 0.9, 1.0))),
+        Choice("tr_speed", 100, (5, 25, 100, 0)),
+        Whole("tr_until", 500, 1, 20_000),
+        Grid("tr_rates", ((0, 0, 0, 0),) * 8, 20_000),
+        Flag("tr_log", True),
+        Whole("tr_run", 1, 1, 256),
+        Whole("tr_ex", 1, 1, 32),
+        Whole("tr_head", 1, 1, 16),
+    ),
+    "complexity": (
+        Choice("x_n", 128, tuple(2**i for i in range(17))),
+        Choice("x_k", 3, (1, 2, 3, 4, 5, 7, 8, 16)),
+        Choice("x_r", 16, POWERS),
+    ),
 }
 """The settings that one page adds, in the address of that page only. Keys are unique over all pages."""
 
@@ -383,6 +420,8 @@ USES: dict[str, frozenset[str]] = {
     "shapes": frozenset({"seed"}),
     "heads": frozenset({"tau", "mask", "scale", "seed"}),
     "positions": frozenset({"seed"}),
+    "training": frozenset({"d_k", "tau", "mask", "scale", "seed", "device"}),
+    "complexity": frozenset({"d_k", "heads", "seed", "device"}),
 }
 """The shared settings that move something on a page. The others are shown disabled there, with the reason."""
 

@@ -7,6 +7,7 @@ NAME = Msg(en="QKV Lab", es="QKV Lab")
 GROUPS = {
     "understand": Msg(en="Understand", es="Comprender"),
     "why": Msg(en="Why divide by √dₖ", es="Por qué dividir por √dₖ"),
+    "cost": Msg(en="What it costs", es="Lo que cuesta"),
     "try": Msg(en="Try it", es="Practicar"),
 }
 
@@ -18,6 +19,8 @@ MENU = {
     "variance": Msg(en="Variance", es="Varianza"),
     "saturation": Msg(en="Saturation", es="Saturación"),
     "heads": Msg(en="Heads", es="Cabezas"),
+    "complexity": Msg(en="Complexity", es="Complejidad"),
+    "training": Msg(en="Live training", es="Entrenamiento en vivo"),
 }
 
 SETTINGS = Msg(en="Settings", es="Ajustes")

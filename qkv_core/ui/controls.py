@@ -63,7 +63,9 @@ def steps(
         options = tuple(range(setting.low, setting.high + 1))
     else:
         options = setting.choices if isinstance(setting, settings.Choice) else setting.options
-    spec = f".{setting.digits}f" if isinstance(setting, settings.Steps) else ",d"
+    spec = ",d" if all(isinstance(value, int) for value in options) else ",g"
+    if isinstance(setting, settings.Steps):
+        spec = f".{setting.digits}f"
     lang = state.get("lang")
     st.select_slider(
         say(label),
@@ -92,10 +94,12 @@ def select(
     place: str = "page",
     disabled: bool = False,
     options: tuple[Any, ...] | None = None,
+    after: Callable[[], None] | None = None,
 ) -> None:
     """A list to choose one of a Choice setting's values (or of `options`) from, by their names in `texts`.
 
     Names may be plain text, also what people typed: a list shows its entries as text and not as markup.
+    after: called when another one was chosen, for what follows from it.
     """
     options = options or settings.everything()[key].choices
     st.selectbox(
@@ -105,7 +109,7 @@ def select(
         help=help,
         disabled=disabled,
         filter_mode=None,
-        **_bound(key, place),
+        **_bound(key, place, after),
     )
 
 
@@ -243,8 +247,11 @@ def link(page: str, **changes: Any) -> str:
     return f"{address}?{urllib.parse.urlencode(state.parameters(page, full=True, **changes))}"
 
 
-def presets(page: str, texts: Mapping[str, tuple[Msg, Msg]]) -> None:
-    """Buttons that set the whole page to something worth seeing, each with a line that says what to look for."""
+def presets(page: str, texts: Mapping[str, tuple[Msg, Msg]], apply: Callable[..., None] = state.put) -> None:
+    """Buttons that set the whole page to something worth seeing, each with a line that says what to look for.
+
+    apply: what takes the values, where setting them is not all that a preset of the page does.
+    """
     for preset in PRESETS[page]:
         title, note = texts[preset.key]
         button, words = st.columns((2, 5), vertical_alignment="center")
@@ -252,26 +259,28 @@ def presets(page: str, texts: Mapping[str, tuple[Msg, Msg]]) -> None:
             st.button(
                 say(title),
                 key=f"try_{page}_{preset.key}",
-                on_click=state.put,
+                on_click=apply,
                 kwargs=preset.complete(page),
                 width="stretch",
             )
         words.markdown(say(note))
 
 
-def _bound(key: str, place: str) -> dict[str, Any]:
+def _bound(key: str, place: str, after: Callable[[], None] | None = None) -> dict[str, Any]:
     """The key and callback that tie a widget to a setting; also brings the widget up to date with it."""
     widget = f"{key}_{place}" if place else key
     if st.session_state.get(widget, _ABSENT) != state.get(key):
         st.session_state[widget] = state.get(key)
-    return {"key": widget, "on_change": _take, "args": (key, widget)}
+    return {"key": widget, "on_change": _take, "args": (key, widget, after)}
 
 
-def _take(key: str, widget: str) -> None:
+def _take(key: str, widget: str, after: Callable[[], None] | None = None) -> None:
     """Writes what a widget holds into its setting, if it is legal; an emptied box keeps the last value."""
     value = st.session_state.get(widget)
     if settings.everything()[key].legal(value):
         state.put(**{key: value})
+        if after:
+            after()
 
 
 def _devices() -> tuple[str, ...]:

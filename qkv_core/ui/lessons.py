@@ -9,9 +9,9 @@ from types import ModuleType
 LESSONS = {
     "understand": ("home", "triad", "shapes", "positions"),
     "why": ("variance", "saturation"),
-    "try": ("heads",),
+    "try": ("heads", "training"),
 }
-ORDER = ("home", "triad", "variance", "saturation", "shapes", "heads", "positions")
+ORDER = ("home", "triad", "variance", "saturation", "training", "shapes", "heads", "positions")
 ICONS = {
     "home": ":material/home:",
     "triad": ":material/hub:",
@@ -20,6 +20,7 @@ ICONS = {
     "variance": ":material/bar_chart:",
     "saturation": ":material/show_chart:",
     "heads": ":material/visibility:",
+    "training": ":material/model_training:",
 }
 
 

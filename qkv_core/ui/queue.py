@@ -9,6 +9,8 @@ left: the place in line is then given up.
 from __future__ import annotations
 
 import threading
+import time
+import weakref
 from collections import OrderedDict, deque
 from collections.abc import Callable, Hashable, Iterator
 from contextlib import ExitStack, contextmanager
@@ -69,6 +71,87 @@ def heavy(waiting: Waiting | None = None, long: bool = False) -> Iterator[Callab
 
         turn.enter_context(_TURN.hold(waiting))
         yield let_others
+
+
+class Sharing:
+    """Slices of computing for those who come back tick after tick: one at a time, and equal parts of a tick for all.
+
+    gone: seconds without a slice after which somebody no longer counts.
+    """
+
+    def __init__(self, gone: float = 1.5) -> None:
+        self._gone, self._seen, self._lock = gone, dict[int, float](), threading.Lock()
+
+    def count(self) -> int:
+        """How many share at this moment."""
+        with self._lock:
+            self._forget()
+            return len(self._seen)
+
+    @contextmanager
+    def slice_(self, who: object, tick: float, longest: float, duty: float = 0.7) -> Iterator[float]:
+        """Waits for the turn and hands over the seconds to compute: an equal part of `duty` of a tick, `longest` at most."""
+        with self._lock:
+            self._seen[id(who)] = time.monotonic()
+            self._forget()
+            budget = min(longest, duty * tick / len(self._seen))
+        with _TURN.hold():
+            yield budget
+
+    def leave(self, who: object) -> None:
+        with self._lock:
+            self._seen.pop(id(who), None)
+
+    def _forget(self) -> None:
+        now = time.monotonic()
+        self._seen = {key: at for key, at in self._seen.items() if now - at <= self._gone}
+
+
+class Rooms:
+    """Places for what takes memory: at most `most` at a time, the longest idle one gives way, the others wait in line.
+
+    Whoever holds a place has a method `put_away()`, which frees what it holds. idle: seconds without asking after
+    which a place may be given to another; gone: seconds without asking after which a place in line is lost.
+    """
+
+    def __init__(self, most: int, idle: float, gone: float = 3.0) -> None:
+        self.most, self.idle, self.gone = most, idle, gone
+        self._holders = dict[int, tuple[weakref.ref, float]]()
+        self._line = dict[int, float]()
+        self._lock = threading.Lock()
+
+    def ask(self, who: Any) -> int:
+        """0 when `who` has a place from now on, else how many stand before, oneself included."""
+        me, now = id(who), time.monotonic()
+        with self._lock:
+            self._holders = {key: held for key, held in self._holders.items() if held[0]() is not None}
+            self._line = {key: at for key, at in self._line.items() if key == me or now - at <= self.gone}
+            if me not in self._holders:
+                self._line[me] = now
+                place = list(self._line).index(me) + 1
+                if place > self.most - len(self._holders) and not (place == 1 and self._make_room(now)):
+                    return place
+                del self._line[me]
+            self._holders[me] = (weakref.ref(who), now)
+            return 0
+
+    def leave(self, who: Any) -> None:
+        with self._lock:
+            self._holders.pop(id(who), None)
+            self._line.pop(id(who), None)
+
+    def count(self) -> int:
+        with self._lock:
+            return sum(held[0]() is not None for held in self._holders.values())
+
+    def _make_room(self, now: float) -> bool:
+        key, (holder, at) = min(self._holders.items(), key=lambda item: item[1][1])
+        if now - at < self.idle:
+            return False
+        del self._holders[key]
+        if (idler := holder()) is not None:
+            idler.put_away()
+        return True
 
 
 class Kept:

@@ -26,6 +26,7 @@ OWN_LANG = "_own_lang"
 PAGES = "_pages"
 TAKE_HOME = "take_home"
 """The key of the box with the page's program, which knows whether it is open."""
+MOVES = "_moves"
 
 
 def begin(page: str) -> None:
@@ -45,6 +46,8 @@ def begin(page: str) -> None:
         others = {key: value for key, value in session[VALUES].items() if key not in mine}
         session[VALUES] = {**default, **others, **values}
         session[PROBLEMS] = problems
+    if not fresh and session[PAGE] != page:
+        session[MOVES] = moves() + 1
     session[PAGE] = page
     session[SEEN] = raw
 
@@ -103,6 +106,11 @@ def reset(page: str) -> None:
 def page() -> str:
     """The page on the screen."""
     return st.session_state[PAGE]
+
+
+def moves() -> int:
+    """How often the viewer went from one page to another."""
+    return st.session_state.get(MOVES, 0)
 
 
 def problems() -> tuple[Problem, ...]:

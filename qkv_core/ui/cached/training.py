@@ -1,0 +1,316 @@
+"""What the training page asks of the engine: an experiment from the settings, its first look, lines to draw, files, checks."""
+
+from __future__ import annotations
+
+import io
+import math
+from collections.abc import Callable, Mapping
+from dataclasses import asdict, dataclass, replace
+from functools import lru_cache
+from typing import Any
+
+import streamlit as st
+import torch
+
+from qkv_core import device as devices
+from qkv_core import settings
+from qkv_core.attention import nearest_heads
+from qkv_core.experiment import CAT_SAT, Arm, Config, own, score_factor
+from qkv_core.records import ArmCount, Moment, Records, wilson_interval
+from qkv_core.replay import Replay, look
+from qkv_core.tasks import TASKS
+from qkv_core.training import Trainer, gradient_step
+from qkv_core.triad import cat_sat
+from qkv_core.ui.player import Player
+from qkv_core.ui.queue import heavy
+
+FIRST, SECOND, THIRD = "first", "second", "third"
+"""The arms: as the settings have it, with one thing different, and that with the class's own rate."""
+
+MOST_D_K = 256
+EXAMPLES = 32
+POINTS = 300
+"""Steps that a chart draws at most."""
+HISTORY = 36 * 2**20
+"""Bytes that the records of one training on this page may take."""
+LARGE = 1e4
+"""A loss above this is on its way to infinity and would flatten the picture; it is counted instead of drawn."""
+CSV_ROWS = 300_000
+MOST_SEEDS = {CAT_SAT: 256, "reverse": 64, "key_value": 64, "look_up": 32}
+"""Seeds that one CPU core takes through a step within a tick, at d_k = 64."""
+
+KEYS = tuple(s.key for s in settings.PAGES["training"]) + ("d_k", "tau", "mask", "scale", "seed", "device")
+LIVE = ("tr_lr", "tr_b_lr", "tr_c_lr", "tr_speed", "tr_until", "tr_log", "tr_run", "tr_ex", "tr_head", "tr_rates")
+"""Settings that act on the run on screen. Any other one makes another experiment."""
+
+
+@dataclass(frozen=True)
+class Note:
+    """A setting that can't hold beside the others: which, what was asked, what is used."""
+
+    code: str
+    asked: Any = 0
+    used: Any = 0
+
+
+@dataclass(frozen=True)
+class Plan:
+    """An experiment: config, what had to give way, what its arms differ in, and what tells it from another."""
+
+    config: Config
+    notes: tuple[Note, ...]
+    kind: str
+    values: tuple[Any, ...]
+    """What each arm has of that kind."""
+
+    @property
+    def rates(self) -> tuple[float, ...]:
+        return tuple(own(arm.lr, self.config.lr) for arm in self.config.arms)
+
+    @property
+    def same(self) -> Config:
+        """The config with its rates left out: a rate changes a run and does not begin another."""
+        arms = tuple(replace(arm, lr=None) for arm in self.config.arms)
+        return replace(self.config, lr=1.0, arms=arms)
+
+
+def plan(values: Mapping[str, Any]) -> Plan:
+    """The experiment of the settings in `values` (all of KEYS)."""
+    return _plan(tuple(values[key] for key in KEYS), devices.resolve(values["device"]).type)
+
+
+@lru_cache(maxsize=256)
+def _plan(given: tuple[Any, ...], device: str) -> Plan:
+    v, notes = dict(zip(KEYS, given)), list[Note]()
+    task = v["tr_task"]
+    plain = task == CAT_SAT
+
+    def within(code: str, asked: Any, used: Any) -> Any:
+        if asked != used:
+            notes.append(Note(code, asked, used))
+        return used
+
+    def heads(asked: int) -> int:
+        C = 4 if plain else TASKS[task].width
+        return within("heads", asked, asked if C % asked == 0 else min(nearest_heads(C, asked), key=lambda h: abs(h - asked)))
+
+    kind = v["tr_kind"]
+    if kind == "layers" and plain:
+        kind = within("layers", "layers", "scale")
+    d_k, h = within("d_k", v["d_k"], min(v["d_k"], MOST_D_K)), heads(v["tr_heads"])
+    layers = None if plain or not v["tr_layers"] else v["tr_layers"]
+    lesson = v["tr_start"] == "lesson"
+    if lesson and (not plain or d_k != 4 or h != 1 or kind == "heads"):
+        lesson = within("lesson", True, False)
+    most = 1 if lesson else MOST_SEEDS[task] if device == "cpu" else 256
+    if not lesson and device == "cpu":
+        most = max(4, most * 64 // max(64, d_k * h))
+        most = max(s for s in settings.everything()["tr_seeds"].choices if s <= most)
+    seeds = within("alone" if lesson else "seeds", v["tr_seeds"], min(v["tr_seeds"], most))
+    first = {"scale": v["scale"], "lr": v["tr_lr"], "tau": v["tau"], "heads": h, "init": v["tr_init"], "layers": layers or _layers(task)}
+    other = {**first, kind: heads(v["tr_b_heads"]) if kind == "heads" else v[f"tr_b_{kind}"]}
+    if first[kind] == other[kind]:
+        notes.append(Note("alike"))
+    difference = {"scale": "scale", "lr": "lr", "tau": "tau", "heads": "heads", "init": "init_size", "layers": "layers"}[kind]
+    second = Arm(SECOND, **{"scale": v["scale"], difference: other[kind]})
+    arms = [Arm(FIRST, v["scale"]), second]
+    if v["tr_beat"]:
+        arms.append(replace(second, name=THIRD, lr=v["tr_c_lr"]))
+    edited = v["tr_target"] != settings.everything()["tr_target"].default
+    size = 4 * 7 * len(arms) * seeds
+    config = Config(
+        task, d_k, h, layers, v["tr_lr"], v["tr_opt"], tuple(arms), tuple(range(v["seed"], v["seed"] + seeds)), v["device"],
+        tau=v["tau"], mask=v["mask"], init_size=v["tr_init"], start="lesson" if lesson else "random",
+        target=tuple(tuple(map(float, row)) for row in v["tr_target"]) if plain and edited else None,
+        max_steps=min(20_000, HISTORY // size),
+    )  # fmt: skip
+    return Plan(config, tuple(notes), kind, (first[kind], other[kind], other[kind])[: len(arms)])
+
+
+def _layers(task: str) -> int:
+    return 1 if task == CAT_SAT else TASKS[task].layers
+
+
+def own_rate(task: str) -> tuple[float, str]:
+    """The learning rate and optimizer that a task asks for."""
+    made = Config(task)
+    return made.lr, made.optimizer
+
+
+def build(config: Config) -> Trainer:
+    return Trainer.from_config(config)
+
+
+# what there is to see
+
+
+@st.cache_resource(show_spinner=False, max_entries=64)
+def first(config: Config) -> Records:
+    """The records of step 0, before anything is trained; shared by all viewers."""
+    return Trainer.from_config(replace(config, device="cpu")).advance(1)
+
+
+@st.cache_resource(show_spinner=False, max_entries=256)
+def untrained(config: Config, arm: int, seed: int, example: int) -> Moment:
+    """What one run answers before anything is trained."""
+    return look(config, arm, seed, Replay(config, arm, seed).theta, 0, example)
+
+
+def moment(trainer: Trainer | None, config: Config, arm: int, seed: int, example: int, step: int) -> Moment:
+    """What one run answers at a step."""
+    if trainer is None:
+        return untrained(config, arm, seed, example)
+    return trainer.at(step, arm, seed, example)
+
+
+def lines(summary, measure: str, log: bool):
+    """What a chart draws of one measure: DataFrame[step, arm, value, low, high, last]; and how many values it leaves out."""
+    frame = summary[["step", "arm", measure, f"{measure}_low", f"{measure}_high"]]
+    frame = frame.set_axis(["step", "arm", "value", "low", "high"], axis=1)
+    good = frame["value"].notna() & (frame["high"] <= LARGE)
+    if log:
+        good &= frame["low"] > 0
+    kept = frame[good]
+    return kept.assign(last=kept["step"] == kept.groupby("arm")["step"].transform("max")), int((~good).sum())
+
+
+def average_gradient(records: Records, arm: int) -> float:
+    """The gradient norm of W_q, averaged over all steps and runs where it is finite."""
+    values = records.norm_q[:, arm]
+    return values[torch.isfinite(values)].double().mean().item()
+
+
+def decided(moment: Moment) -> float:
+    """The share of rows with a weight above .99 in the maps on screen."""
+    peaks = torch.cat([w.amax(-1).flatten() for w in moment.weights])
+    return (peaks > 0.99).double().mean().item()
+
+
+def stops(step: int, most: int = 1000) -> list[int]:
+    """The steps to look back to: 0, the present one, and at most `most` between."""
+    every = max(1, math.ceil(step / most))
+    return [*range(0, step, every), step] if step else [0, 1]
+
+
+def summary(player: Player, config: Config, records: Records):
+    """What there is to draw, made once for each step of a viewer's run."""
+    key = (config, len(records), player.step)
+    if player.memo is None or player.memo[0] != key:
+        player.memo = key, records.summary(POINTS)
+    return player.memo[1]
+
+
+def now(frame, measure: str) -> list[float]:
+    """The last value of each arm."""
+    return frame[measure].tail(frame["arm"].nunique()).tolist()
+
+
+def counts(trainer: Trainer | None, config: Config) -> tuple[ArmCount, ...]:
+    """How many runs of each arm are solved; none before anything is trained."""
+    if trainer is not None:
+        return trainer.counts()
+    n = len(config.seeds)
+    return tuple(ArmCount(arm.name, n, 0, *wilson_interval(0, n), 0, None) for arm in config.arms)
+
+
+def table(frame, names: tuple[str, ...], config: Config):
+    """The data behind the pictures, with the arms as they are called."""
+    called = dict(zip((arm.name for arm in config.arms), names))
+    return frame.assign(arm_name=frame["arm"].map(called))
+
+
+# files
+
+
+def in_turn(make: Callable[[Trainer], bytes], trainer: Trainer) -> bytes:
+    """A file of a training, made while no slice is trained."""
+    with heavy():
+        return make(trainer)
+
+
+def history(trainer: Trainer) -> bytes:
+    """The history as CSV; every n-th step where the whole would be too large to open."""
+    records = trainer.records()
+    runs = len(records.arms) * len(records.seeds)
+    every = max(1, math.ceil(len(records) * runs / CSV_ROWS))
+    parts = {name: getattr(records, name)[::every] for name in Records.__dataclass_fields__ if name not in ("arms", "seeds")}
+    return Records(**parts, arms=records.arms, seeds=records.seeds).frame().to_csv(index=False).encode()
+
+
+def matrices(trainer: Trainer) -> dict[str, dict[str, torch.Tensor]]:
+    """The weights of every arm by name, each (seeds, rows, columns)."""
+    config, out = trainer.config, {}
+    groups = trainer.state_dict()["groups"]
+    S = len(config.seeds)
+    for group, state in zip(trainer._lockstep.groups, groups, strict=True):
+        for name, matrix in group.net.unpack(state["theta"]).items():
+            for i in range(0, len(group.runs), S):
+                arm = out.setdefault(config.arms[group.runs[i] // S].name, {})
+                mine = matrix[i : i + S].clone()
+                if not name.startswith("W_qkv"):
+                    arm[name] = mine
+                    continue
+                for part, piece in zip("qkv", mine.split(group.net.columns, -1), strict=True):
+                    arm[f"W_{part}{name.removeprefix('W_qkv')}"] = piece.clone()
+    return out
+
+
+def weights_file(trainer: Trainer) -> bytes:
+    """The weights as torch.load(..., weights_only=True) reads them, with the settings, the seeds and the step."""
+    config = {name: value for name, value in asdict(trainer.config).items() if name not in ("seeds", "arms")}
+    arms = [asdict(arm) for arm in trainer.config.arms]
+    out = io.BytesIO()
+    torch.save(
+        {
+            "step": trainer.step, "config": config, "arms": arms, "seeds": list(trainer.config.seeds),
+            "rates": [[at, list(rates)] for at, rates in trainer.rates], "weights": matrices(trainer),
+        },
+        out,
+    )  # fmt: skip
+    return out.getvalue()
+
+
+# checks
+
+
+@dataclass(frozen=True)
+class Checks:
+    """Differences: a run alone to the same run among the others, row sums to 1, the gradient written out to autograd."""
+
+    alone: float
+    tolerance: float
+    sums: float
+    gradient: float
+
+
+def checks(trainer: Trainer | None, config: Config, run: int, step: int, d_k: int, tau: float) -> Checks:
+    """alone and sums are those of the run on screen, replayed from the last snapshot."""
+    arms = range(len(config.arms))
+    if trainer is None:
+        seen = [untrained(config, arm, run, 0) for arm in arms]
+    else:
+        back = step if step < trainer.step else max(0, step - 1)
+        seen = [trainer.at(back, arm, run) for arm in arms]
+    allowed = [torch.cat([w.sum(-1).flatten() for w in m.weights]) for m in seen]
+    sums = max(torch.minimum((s - 1).abs(), s.abs()).max().item() for s in allowed)
+    tolerance = 1e-5 if trainer is None or trainer.device.type == "cpu" else 1e-3
+    return Checks(max(m.difference for m in seen), tolerance, sums, written_out(d_k, tau, config.seeds[run]))
+
+
+@lru_cache(maxsize=256)
+def written_out(d_k: int, tau: float, seed: int) -> float:
+    """The largest difference of the lesson's gradient step to autograd, relative to the largest gradient, in float64."""
+    X, *_, target, _ = cat_sat()
+    X, target, worst = X.double(), target.double(), 0.0
+    for scale in (True, False):
+        g = torch.Generator().manual_seed(seed)
+        W = [(torch.randn(4, n, generator=g, dtype=torch.float64) / 2).requires_grad_() for n in (d_k, d_k, 4)]
+        weights = torch.softmax((X @ W[0]) @ (X @ W[1]).T * score_factor(d_k, tau, scale), -1)
+        gradients = torch.autograd.grad((weights @ (X @ W[2]) - target).square().mean(), W)
+        stepped, *_ = gradient_step(*(w.detach() for w in W), X, target, 1.0, tau, scale)
+        for w, gradient, after in zip(W, gradients, stepped, strict=True):
+            worst = max(worst, ((w.detach() - after - gradient).abs().max() / gradient.abs().max()).item())
+    return worst
+
+
+CODE = (gradient_step, Trainer.advance)
