@@ -44,11 +44,19 @@ names = (say(words.HERE, pos=pos), say(words.THERE, later=later))
 first, last = cached.ends(d)
 turn = cached.turn(n, d, pos, k, seed)
 shuffled = cached.shuffled(state.get("p_order"))
+followed, stays = cached.asked_token(shuffled)
+order = {"before": " ".join(shuffled.tokens), "after": " ".join(shuffled.after)}
 TOLERANCE = cached.TOLERANCE
 
 
 def difference(value: float) -> str:
     return words.difference(value, lang)
+
+
+def formulas(parts: tuple[str, ...]) -> None:
+    with st.container(horizontal=True, horizontal_alignment="center", vertical_alignment="center", gap="large"):
+        for part in parts:
+            st.latex(part, width="content")
 
 
 def pattern() -> None:
@@ -59,7 +67,7 @@ def pattern() -> None:
         charts.pattern,
         cached.marks(n, d, pos, k, dark),
         key="positions_pattern",
-        says=say(msg, n=n, d=d, slow=last, pos=pos, later=place),
+        says=say(msg, n=n, d=d, fast=first, slow=last, pos=pos, later=place),
         columns=words.ROW_COLUMNS,
         data=cached.two_rows(d, pos, k),
         n=n,
@@ -123,19 +131,19 @@ def waves() -> None:
         x_title=say(words.POSITION),
         names=names,
     )
-    st.latex(words.WAVE_FORMULA)
+    formulas(words.WAVE_FORMULAS)
 
 
 def rotation() -> None:
     st.subheader(say(words.ROTATION), anchor=False)
-    st.latex(words.ROTATION_FORMULA)
+    formulas(words.ROTATION_FORMULAS)
     left, right = st.columns((1, 1), gap="large")
     with left:
         size = len(turn.block)
         labels = tuple(map(str, range(size)))
         texts = [[show.num(value + 0.0, ".2f") for value in line] for line in turn.block]
         show.chart(
-            base.matrix,
+            charts.cells,
             base.cells(turn.block, texts, labels, labels),
             key="positions_r",
             says=say(words.ROTATION_SAYS, k=k, shown=size, d=d),
@@ -151,7 +159,7 @@ def rotation() -> None:
     with right:
         st.markdown(say(words.APPLIED, pos=pos, later=later, n=n, difference=difference(turn.every.difference)))
         rows = [
-            (str(dim), *(show.num(value, ".5f") for value in three), show.num(gap, ".1e")) for dim, *three, gap in turn.rows
+            (str(dim), *(show.num(value, ".4f") for value in three), show.num(gap, ".1e")) for dim, *three, gap in turn.rows
         ]
         show.small_table([say(head, pos=pos, later=later) for head in words.TURN_HEAD], rows, numbers=(1, 2, 3, 4))
         show.checks(
@@ -211,11 +219,11 @@ def nearest() -> None:
 
 
 def shuffle() -> None:
-    before = " ".join(shuffled.tokens)
     st.subheader(say(words.SHUFFLE), anchor=False)
-    orders = {order: " ".join(shuffled.tokens[int(i)] for i in order) for order in settings.everything()["p_order"].choices}
-    label = Msg(en=words.ORDER("en", before=before), es=words.ORDER("es", before=before))
+    orders = {token: " ".join(shuffled.tokens[int(i)] for i in token) for token in settings.everything()["p_order"].choices}
+    label = Msg(en=words.ORDER("en", before=order["before"]), es=words.ORDER("es", before=order["before"]))
     controls.segments("p_order", label, orders)
+    st.caption(say(words.OUTLINED, token=shuffled.tokens[followed]))
     for place, name, check in zip(st.columns(2, gap="large"), ("without", "added"), (shuffled.without, shuffled.added)):
         with place:
             title = say(words.WITHOUT if name == "without" else words.ADDED)
@@ -240,12 +248,13 @@ def outputs(name: str, title: str, check) -> None:
         values = trace.output.tolist()
         labels = tuple(str(c + 1) for c in range(len(values[0])))
         texts = [[show.num(value, ".3f") for value in line] for line in values]
-        frame = base.cells(values, texts, tokens, labels)
+        outlined = tokens.index(shuffled.tokens[followed])
+        frame = base.cells(values, texts, tokens, labels, chosen=[(outlined, c) for c in range(len(labels))])
         frames.append(frame.assign(case=say(case)))
         with place:
             st.markdown(say(case))
             show.chart(
-                base.matrix,
+                charts.cells,
                 frame,
                 key=f"positions_{name}_{'before' if trace is check.before else 'after'}",
                 says=say(words.MATRIX_SAYS, title=f"{title}, {say(case)}", order=", ".join(tokens)),
@@ -299,18 +308,17 @@ def predict() -> None:
         because = words.BECAUSE_DOT_NEAR if asked.answer == 0 else words.BECAUSE_DOT
         show.predict(say(words.ASK_DOT, d=d, **told), answers, asked.answer, say(because, a=a, b=b, **told), key="positions_dot")
     with right:
-        order = {"before": " ".join(shuffled.tokens), "after": " ".join(shuffled.after), "token": shuffled.tokens[1]}
-        moved = cached.moved(shuffled, 1)
+        added, without = (cached.moved(check, followed) for check in (shuffled.added, shuffled.without))
+        kept = added <= TOLERANCE
         show.predict(
-            say(words.ASK_SHUFFLE, **order),
+            say(words.ASK_STAYS if stays else words.ASK_MOVES, token=shuffled.tokens[followed], **order),
             [say(answer) for answer in words.SHUFFLE_ANSWERS],
-            0 if moved <= TOLERANCE else 1,
-            say(words.BECAUSE_SHUFFLE, difference=difference(moved)),
+            0 if kept else 1,
+            say(words.BECAUSE_KEPT if kept else words.BECAUSE_SHUFFLE, added=added, without=difference(without)),
             key="positions_shuffle",
         )
 
 
-order = {"before": " ".join(shuffled.tokens), "after": " ".join(shuffled.after)}
 lead.markdown(say(words.LEAD, same=difference(shuffled.without.difference), moved=shuffled.added.difference, **order))
 left, right = st.columns((1, 1), gap="large")
 with left:

@@ -12,6 +12,7 @@ from typing import Any
 import altair as alt
 import pandas as pd
 
+from qkv_core.charts import base
 from qkv_core.charts.base import LABEL_SIZE, TITLE_SIZE, Look
 from qkv_core.charts.palette import Palette, mix
 
@@ -24,8 +25,9 @@ MARGIN = 0.2
 """Room right of the pattern for the names of its rows, as a share of its width."""
 ACROSS = 4
 """Clocks in a row."""
-FACE = 84
-"""A clock's width in pixels, where there is room."""
+FACES = {1: (150, 222), 2: (116, 176)}
+"""A clock's width and the height of a row in pixels, where there is room, for few rows; more have FACE."""
+FACE = (84, 138)
 HAND = "M0,0L0,-1"
 ARMS = ("rope", "added", "none")
 
@@ -44,6 +46,11 @@ def _ticks(size: int, most: int = 8) -> list[int]:
     while size / step > most:
         step *= 2
     return list(range(0, size, step))
+
+
+def _columns() -> alt.ExprRef:
+    """A legend in one line, or on a phone in one column."""
+    return alt.ExprRef("width < 380 ? 1 : 3")
 
 
 def _pair(p: Palette) -> dict[str, str]:
@@ -108,10 +115,12 @@ def clocks(frame: pd.DataFrame, look: Look, *, count: int, names: Names, degrees
     p = look.palette
     across = min(ACROSS, count)
     rows = -(-count // ACROSS)
+    face, height = FACES.get(rows, FACE)
     hidden = {"title": None, "axis": None}
+    below = 1 - (face / 2 + 8) / height
     x = alt.X("col:Q", scale=alt.Scale(domain=[-0.5, across - 0.5], nice=False), **hidden)
-    y = alt.Y("row:Q", scale=alt.Scale(domain=[rows - 0.36, -0.36], nice=False), **hidden)
-    size = alt.ExprRef(f"pow(min({FACE}, width / {across} - 10), 2)")
+    y = alt.Y("row:Q", scale=alt.Scale(domain=[rows - 1 + below, below - 1], nice=False), **hidden)
+    size = alt.ExprRef(f"pow(min({face}, width / {across} - 10), 2)")
     whole = alt.Chart(frame).encode(x=x, y=y)
     faces = whole.transform_filter("datum.hand == 'here'")
     two = _pair(p)
@@ -132,9 +141,14 @@ def clocks(frame: pd.DataFrame, look: Look, *, count: int, names: Names, degrees
             tooltip=[alt.Tooltip("pair:Q", title=pair_title), alt.Tooltip("text:N", title=degrees_title)]
         ),
     ]
-    for field, dy in (("under", 56), ("below", 74)):
+    for field, dy in (("under", face / 2 + 14), ("below", face / 2 + 32)):
         layers.append(faces.mark_text(dy=dy, fontSize=LABEL_SIZE, color=p.text).encode(text=f"{field}:N"))
-    return alt.layer(*layers).properties(height=138 * rows, autosize=FIT)
+    return alt.layer(*layers).properties(height=height * rows, autosize=FIT)
+
+
+def cells(frame: pd.DataFrame, look: Look, **labels: Any) -> alt.LayerChart:
+    """A small matrix whose rows keep their height; arguments as for `base.matrix`."""
+    return base.matrix(frame, look, **labels).properties(autosize=FIT)
 
 
 def waves(frame: pd.DataFrame, look: Look, *, rows: int, n: int, x_title: str, names: Names) -> alt.LayerChart:
@@ -199,7 +213,7 @@ def dots(frame: pd.DataFrame, look: Look, *, n: int, x_title: str, y_title: str,
 
     whole = alt.Chart(frame).encode(x=x)
     labels = dict(zip(("mean", "theory"), names, strict=True))
-    legend = alt.Legend(labelExpr=f"{json.dumps(labels)}[datum.value]", symbolType="stroke", symbolSize=500, columnPadding=18)
+    legend = alt.Legend(labelExpr=f"{json.dumps(labels)}[datum.value]", symbolType="stroke", symbolSize=500, columnPadding=18, columns=_columns())
     scale = {"domain": ["mean", "theory"]}
     both = whole.transform_fold(["mean", "theory"], as_=["line", "value"])
     tips = [
@@ -260,7 +274,7 @@ def rope(frame: pd.DataFrame, look: Look, *, n: int, x_title: str, y_title: str,
     p = look.palette
     colours = [p.scaled, p.unscaled, p.theory]
     legend = alt.Legend(
-        labelExpr=f"{json.dumps(dict(zip(ARMS, names)))}[datum.value]", symbolType="stroke", symbolSize=500, columnPadding=18,
+        labelExpr=f"{json.dumps(dict(zip(ARMS, names)))}[datum.value]", symbolType="stroke", symbolSize=500, columnPadding=18, columns=_columns(),
         symbolOpacity=1,
     )  # fmt: skip
     colour = alt.Color("arm:N", scale=alt.Scale(domain=list(ARMS), range=colours), legend=legend)

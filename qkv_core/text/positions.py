@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from typing import Any
 
 from qkv_core.text import Msg, number
@@ -50,9 +51,9 @@ PAIRS_HELP = Msg(
 
 PATTERN = Msg(en="Every position is a row", es="Cada posición es una fila")
 PATTERN_SAYS = Msg(
-    en="{n:,d} positions × {d:,d} dimensions. At the left the values change with every step, at the right over as many as "
+    en="{n:,d} positions × {d:,d} dimensions. At the left a wave is {fast:.2f} positions long, at the right "
     "{slow:,.0f}. Marked: position {pos} and position {later}.",
-    es="{n:,d} posiciones × {d:,d} dimensiones. A la izquierda los valores cambian a cada paso; a la derecha, a lo largo de "
+    es="{n:,d} posiciones × {d:,d} dimensiones. A la izquierda una onda mide {fast:.2f} posiciones; a la derecha, "
     "{slow:,.0f}. Marcadas: la posición {pos} y la posición {later}.",
 )
 PATTERN_SAYS_TWO = Msg(
@@ -113,7 +114,12 @@ WAVES = Msg(en="Every dimension is a wave", es="Cada dimensión es una onda")
 WAVE_NAME = Msg(
     en="pair {pair}: dimensions {sin} and {cos}, λ = {wavelength}", es="par {pair}: dimensiones {sin} y {cos}, λ = {wavelength}"
 )
-WAVE_FORMULA = r"\mathrm{PE}_{pos,\,2i}=\sin(\omega_i\,pos)\qquad \mathrm{PE}_{pos,\,2i+1}=\cos(\omega_i\,pos)\qquad \omega_i=10000^{-2i/d}\qquad \lambda_i=2\pi\cdot 10000^{2i/d}"
+WAVE_FORMULAS = (
+    r"\mathrm{PE}_{pos,\,2i}=\sin(\omega_i\,pos)",
+    r"\mathrm{PE}_{pos,\,2i+1}=\cos(\omega_i\,pos)",
+    r"\omega_i=10000^{-2i/d}",
+    r"\lambda_i=2\pi\cdot 10000^{2i/d}",
+)
 WAVES_SAYS = Msg(
     en="Wavelengths run from 2π = {first:.2f} positions (pair 0) to {last:,.0f} (pair {m}). Pair {pair} turns once in "
     "**{wavelength}** positions, so these {n:,d} hold {turns:,.2f} of its waves.",
@@ -128,18 +134,19 @@ WAVES_SAYS_ONE = Msg(
 # The rotation
 
 ROTATION = Msg(en="A step of k is one rotation, from anywhere", es="Un paso de k es una rotación, desde cualquier lugar")
-ROTATION_FORMULA = (
-    r"\mathrm{PE}_{pos+k}=R_k\,\mathrm{PE}_{pos}\qquad R_k=\operatorname{diag}(B_0,\dots,B_{d/2-1})\qquad "
-    r"B_i=\begin{pmatrix}\cos k\omega_i&\sin k\omega_i\\-\sin k\omega_i&\cos k\omega_i\end{pmatrix}"
+ROTATION_FORMULAS = (
+    r"\mathrm{PE}_{pos+k}=R_k\,\mathrm{PE}_{pos}",
+    r"R_k=\operatorname{diag}(B_0,\dots,B_{d/2-1})",
+    r"B_i=\begin{pmatrix}\cos k\omega_i&\sin k\omega_i\\-\sin k\omega_i&\cos k\omega_i\end{pmatrix}",
 )
 ROTATION_SAYS = Msg(
-    en="R_k for k = {k}: the first {shown} of {d:,d} rows and columns, a block a pair, zeros elsewhere. Nothing in it depends on the position.",
-    es="R_k con k = {k}: las primeras {shown} de {d:,d} filas y columnas, un bloque por par y ceros en lo demás. Nada en ella depende "
+    en="Rₖ for k = {k}: the first {shown} of {d:,d} rows and columns, a block a pair, zeros elsewhere. Nothing in it depends on the position.",
+    es="Rₖ con k = {k}: las primeras {shown} de {d:,d} filas y columnas, un bloque por par y ceros en lo demás. Nada en ella depende "
     "de la posición.",
 )
 APPLIED = Msg(
-    en="Applied to position {pos}, R_k gives position {later}. Over all {n:,d} positions the largest difference is **{difference}**.",
-    es="Aplicada a la posición {pos}, R_k da la posición {later}. Sobre las {n:,d} posiciones, la mayor diferencia es **{difference}**.",
+    en="Applied to position {pos}, Rₖ gives position {later}. Over all {n:,d} positions the largest difference is **{difference}**.",
+    es="Aplicada a la posición {pos}, Rₖ da la posición {later}. Sobre las {n:,d} posiciones, la mayor diferencia es **{difference}**.",
 )
 R_ROW = Msg(en="row", es="fila")
 R_COL = Msg(en="column", es="columna")
@@ -148,7 +155,7 @@ R_COLUMNS = {"row_label": (R_ROW, ""), "col_label": (R_COL, ""), "value": (ENTRY
 TURN_HEAD = (
     DIMENSION,
     Msg(en="PE[{pos}]", es="PE[{pos}]"),
-    Msg(en="R_k PE[{pos}]", es="R_k PE[{pos}]"),
+    Msg(en="Rₖ PE[{pos}]", es="Rₖ PE[{pos}]"),
     Msg(en="PE[{later}]", es="PE[{later}]"),
     Msg(en="difference", es="diferencia"),
 )
@@ -157,10 +164,10 @@ TURN_HEAD = (
 
 DOTS = Msg(en="A dot product tells the distance, not the place", es="Un producto escalar dice la distancia, no el lugar")
 DOTS_SAYS = Msg(
-    en="All {pairs:,d} pairs that are {k} apart give **{low:.4f}** to **{high:.4f}**; the closed form Σ cos(k ωᵢ) gives "
-    "{theory:.4f}. At offset 0 it is d/2 = {zero:,.0f}. The band from smallest to largest is drawn, and too thin to see: {spread} at most.",
-    es="Los {pairs:,d} pares a distancia {k} dan de **{low:.4f}** a **{high:.4f}**; la forma cerrada Σ cos(k ωᵢ) da {theory:.4f}. "
-    "Con desplazamiento 0 es d/2 = {zero:,.0f}. La banda del menor al mayor está dibujada y es demasiado fina para verse: {spread} como mucho.",
+    en="Pairs {k} apart ({pairs:,d} here) give **{low:.4f}** to **{high:.4f}**; the closed form Σ cos(k ωᵢ) gives "
+    "{theory:.4f}. At offset 0 it is d/2 = {zero:,.0f}. At any one offset, the smallest and the largest differ by {spread} at most.",
+    es="Los pares a distancia {k} (aquí {pairs:,d}) dan de **{low:.4f}** a **{high:.4f}**; la forma cerrada Σ cos(k ωᵢ) da {theory:.4f}. "
+    "Con desplazamiento 0 es d/2 = {zero:,.0f}. Con un mismo desplazamiento, el menor y el mayor difieren en {spread} como mucho.",
 )
 OFFSET = Msg(en="offset", es="desplazamiento")
 DOT = Msg(en="dot product", es="producto escalar")
@@ -186,13 +193,13 @@ NOISE_HELP = Msg(
     es="Desviación típica del ruido en cada dimensión. Los valores de una codificación se dispersan alrededor de 0,7.",
 )
 NEAREST_LEAD = Msg(
-    en="Each position asks for the one {k} later with the query R_k PE[pos] and takes the largest dot product.",
-    es="Cada posición busca la que está {k} más adelante con la consulta R_k PE[pos] y toma el mayor producto escalar.",
+    en="Each position asks for the one {k} later with the query Rₖ PE[pos] and takes the largest dot product.",
+    es="Cada posición busca la que está {k} más adelante con la consulta Rₖ PE[pos] y toma el mayor producto escalar.",
 )
 NEAREST_SAYS = Msg(
-    en="With noise {noise:.1f}, **{right:.1%}** of {tries:,d} queries find the right one of {n:,d} positions; the largest error is {error:,d}.",
-    es="Con ruido {noise:.1f}, el **{right:.1%}** de las {tries:,d} consultas encuentra la correcta entre {n:,d} posiciones; el mayor "
-    "error es {error:,d}.",
+    en="With noise {noise:.1f}, the right one of {n:,d} positions is found in **{right:.1%}** of cases ({tries:,d} tried); the largest error is {error:,d}.",
+    es="Con ruido {noise:.1f}, se halla la correcta entre {n:,d} posiciones en el **{right:.1%}** de los casos (probados: {tries:,d}); "
+    "el mayor error es {error:,d}.",
 )
 NEIGHBOURS = Msg(
     en="The second best is always the position next door.",
@@ -217,7 +224,7 @@ NEAREST_COLUMNS = {
 
 # The shuffle
 
-SHUFFLE = Msg(en="Without positions, order is nothing", es="Sin posiciones, el orden no es nada")
+SHUFFLE = Msg(en="Without positions, order means nothing", es="Sin posiciones, el orden no significa nada")
 ORDER = Msg(en="Shuffle “{before}” to", es="Baraje «{before}» en")
 WITHOUT = Msg(en="No positions", es="Sin posiciones")
 ADDED = Msg(en="Positions added", es="Con posiciones sumadas")
@@ -239,6 +246,9 @@ CAUSAL = Msg(
 TOKEN = Msg(en="token", es="token")
 CHANNEL = Msg(en="column", es="columna")
 OUTPUT = Msg(en="output", es="salida")
+OUTLINED = Msg(
+    en="Follow the outlined row of “{token}”.", es="Siga la fila enmarcada de «{token}»."
+)
 MATRIX_SAYS = Msg(en="{title}: a row a token, in the order {order}.", es="{title}: una fila por token, en el orden {order}.")
 MATRIX_COLUMNS = {
     "case": (Msg(en="case", es="caso"), ""),
@@ -280,10 +290,10 @@ ROPE_COLUMNS = {
 
 CHECKS = {
     "formula": Msg(en="PE[pos] entry by entry", es="PE[pos] entrada a entrada"),
-    "rotation": Msg(en="R_k on all {n:,d} positions", es="R_k sobre las {n:,d} posiciones"),
+    "rotation": Msg(en="Rₖ on all {n:,d} positions", es="Rₖ sobre las {n:,d} posiciones"),
     "random": Msg(en="{count:,d} random (pos, k)", es="{count:,d} (pos, k) aleatorios"),
-    "stretch": Msg(en="R_k keeps lengths", es="R_k conserva longitudes"),
-    "spread": Msg(en="same offset, same dot product", es="mismo desplazamiento, mismo producto"),
+    "stretch": Msg(en="Rₖ keeps lengths", es="Rₖ conserva longitudes"),
+    "spread": Msg(en="same offset, same product", es="igual distancia, igual producto"),
     "theory": Msg(en="Σ cos(k ωᵢ)", es="Σ cos(k ωᵢ)"),
     "shuffle": Msg(en="attention(P X) = P attention(X)", es="atención(P X) = P atención(X)"),
     "weights": Msg(en="weights likewise", es="los pesos, igual"),
@@ -307,17 +317,25 @@ BECAUSE_DOT_NEAR = Msg(
     en="{first} apart: {a:.4f}; {second} apart: {b:.4f}. Here the nearer pair is more alike.",
     es="A distancia {first}: {a:.4f}; a distancia {second}: {b:.4f}. Aquí el par más cercano se parece más.",
 )
-ASK_SHUFFLE = Msg(
-    en="“{before}” becomes “{after}”, no positions added. What happens to the output of “{token}”?",
-    es="«{before}» pasa a «{after}», sin sumar posiciones. ¿Qué le ocurre a la salida de «{token}»?",
+ASK_STAYS = Msg(
+    en="Positions are added, and “{before}” becomes “{after}”. “{token}” stays where it was. What happens to its output?",
+    es="Se suman posiciones y «{before}» pasa a «{after}». «{token}» se queda donde estaba. ¿Qué le ocurre a su salida?",
+)
+ASK_MOVES = Msg(
+    en="Positions are added, and “{before}” becomes “{after}”. “{token}” moves. What happens to its output?",
+    es="Se suman posiciones y «{before}» pasa a «{after}». «{token}» cambia de lugar. ¿Qué le ocurre a su salida?",
 )
 SHUFFLE_ANSWERS = (
-    Msg(en="it keeps its numbers, in its new row", es="conserva sus números, en su nueva fila"),
+    Msg(en="it keeps its numbers", es="conserva sus números"),
     Msg(en="its numbers change", es="cambian sus números"),
 )
 BECAUSE_SHUFFLE = Msg(
-    en="Its largest change is {difference}. Each query meets the same keys and values, and a sum does not mind their order.",
-    es="Su mayor cambio es {difference}. Cada consulta encuentra las mismas claves y valores, y a una suma no le importa su orden.",
+    en="Its largest change is {added:.3f}: the keys and values that it reads stand elsewhere now. Without positions it is {without}.",
+    es="Su mayor cambio es {added:.3f}: las claves y los valores que lee están ahora en otro lugar. Sin posiciones es {without}.",
+)
+BECAUSE_KEPT = Msg(
+    en="Its largest change is {added:.3f}, and without positions {without}.",
+    es="Su mayor cambio es {added:.3f}, y sin posiciones {without}.",
 )
 
 TRY = {
@@ -363,9 +381,15 @@ TRY = {
 }
 
 
+RAISED = str.maketrans("-0123456789", "⁻⁰¹²³⁴⁵⁶⁷⁸⁹")
+
+
 def difference(value: float, lang: str) -> str:
-    """A difference in plain digits: 0, or as 1.2e-07."""
-    return "0" if value == 0 else number(value, ".1e", lang)
+    """A difference as people write it, 1.2 × 10⁻⁷; 0 is 0."""
+    if value == 0 or not math.isfinite(value):
+        return number(value, ".0f", lang)
+    digits, power = f"{value:.1e}".split("e")
+    return f"{number(float(digits), '.1f', lang)}\u00a0×\u00a010{str(int(power)).translate(RAISED)}"
 
 
 def nearest(n: int, noise: float, run: Any, lang: str) -> str:

@@ -147,7 +147,7 @@ def waves(n: int, d: int, pairs: tuple[int, ...], pos: int, k: int, lang: str, n
     lambdas = core.wavelengths(d).tolist()
     names = [
         {
-            "kind": "name", "wave": "sin", "dim": -1, "pos": 0, "height": -r + 0.55,
+            "kind": "name", "wave": "sin", "dim": -1, "pos": 0, "height": -r + 0.53,
             "text": name.format(pair=pair, sin=2 * pair, cos=2 * pair + 1, wavelength=short(lambdas[pair], lang)),
         }
         for r, pair in enumerate(pairs)
@@ -155,7 +155,7 @@ def waves(n: int, d: int, pairs: tuple[int, ...], pos: int, k: int, lang: str, n
     return pd.concat([*parts, pd.DataFrame(names)], ignore_index=True)
 
 
-SWING = 0.36
+SWING = 0.3
 """How high a wave of 1 rises on its row of height 1."""
 
 
@@ -313,9 +313,14 @@ def shuffled(order: str) -> Shuffled:
     return Shuffled(lesson.tokens, after, without, added, causal, limit)
 
 
-def moved(run: Shuffled, token: int) -> float:
-    """How far the output of a token without positions is from its own before the shuffle."""
-    check = run.without
+def asked_token(run: Shuffled) -> tuple[int, bool]:
+    """A token that stays in its place, where there is one, else the middle one; and whether it stays."""
+    stays = [i for i, token in enumerate(run.without.permutation) if i == token]
+    return (stays[0], True) if stays else (len(run.tokens) // 2, False)
+
+
+def moved(check: core.ShuffleCheck, token: int) -> float:
+    """How far the output of a token is from its own before the shuffle."""
     row = check.permutation.index(token)
     return (check.after.output[row] - check.before.output[token]).abs().max().item()
 
