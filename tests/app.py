@@ -8,7 +8,7 @@ from typing import Any
 from streamlit.testing.v1 import AppTest
 
 ROOT = Path(__file__).resolve().parents[1]
-PAGES = ("home", "triad", "variance", "saturation", "training", "shapes", "heads", "positions")
+PAGES = ("home", "triad", "variance", "saturation", "training", "shapes", "heads", "positions", "complexity")
 
 
 def open_page(page: str = "home", /, locale: str = "en-US", timeout: float = 60, **params: str | list[str]) -> AppTest:

@@ -10,8 +10,9 @@ LESSONS = {
     "understand": ("home", "triad", "shapes", "positions"),
     "why": ("variance", "saturation"),
     "try": ("heads", "training"),
+    "cost": ("complexity",),
 }
-ORDER = ("home", "triad", "variance", "saturation", "training", "shapes", "heads", "positions")
+ORDER = ("home", "triad", "variance", "saturation", "training", "shapes", "heads", "positions", "complexity")
 ICONS = {
     "home": ":material/home:",
     "triad": ":material/hub:",
@@ -21,6 +22,7 @@ ICONS = {
     "saturation": ":material/show_chart:",
     "heads": ":material/visibility:",
     "training": ":material/model_training:",
+    "complexity": ":material/timer:",
 }
 
 

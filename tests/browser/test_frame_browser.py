@@ -18,7 +18,7 @@ from tests.conftest import ROOT, Server
 
 pytestmark = pytest.mark.browser
 
-PAGES = ("home", "triad", "variance", "saturation", "training", "shapes", "heads", "positions")
+PAGES = ("home", "triad", "variance", "saturation", "training", "shapes", "heads", "positions", "complexity")
 PATHS = {name: "/" if name == "home" else f"/{name}" for name in PAGES}
 
 
