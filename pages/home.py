@@ -109,6 +109,7 @@ with left:
     st.subheader(say(words.TRUST), anchor=False)
     st.markdown(say(words.TRUST_TEXT))
     show.code(*cached.CODE)
+    show.matrices(lambda: example)
 with right:
     st.subheader(say(words.MACHINE), anchor=False)
     show.table(cached.devices(shared.lang), words.DEVICE_COLUMNS, key="home_devices")

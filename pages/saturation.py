@@ -262,4 +262,5 @@ with right:
 divisor_lab()
 jacobian()
 show.try_this("saturation", text.TRY)
+show.matrices(lambda: core.ten_keys(d_k, n, seed, tau, chosen["value"]))
 show.code(*cached.CODE)

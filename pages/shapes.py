@@ -248,22 +248,6 @@ def audit() -> None:
     )
 
 
-def program() -> None:
-    source = core.script(*sizes, seed)
-    with st.expander(say(text.PROGRAM), icon=":material/terminal:"):
-        st.caption(say(text.PROGRAM_LEAD))
-        st.code(source, language="python")
-        st.download_button(
-            say(text.PROGRAM_SAVE),
-            source,
-            file_name="qkv_shapes.py",
-            mime="text/x-python",
-            key="shapes_program",
-            icon=":material/download:",
-            on_click="ignore",
-        )
-
-
 sizes = B, T, C, H = tuple(state.get(name) for name in SIZES)
 seed = state.get("seed")
 verdict = cached.verdict(*sizes)
@@ -290,5 +274,5 @@ else:
     predict()
     audit()
     show.try_this("shapes", text.TRY)
-    program()
+    show.matrices(lambda: core.walkthrough_tensors(*sizes, seed))
     show.code(core.shape_walkthrough, core.follow, core.wrong_view, core.head_error)

@@ -46,6 +46,7 @@ if any(state.get(key) != value for key, value in beyond.items()):
 key = (given, shared.tau, shared.mask, state.get("t_n"), shared.scale)
 run = cached.lesson(*key)
 tokens = run.given.tokens
+show.matrices(lambda: {name: run.matrix(name) for name in cached.GIVEN + cached.STEPS})
 
 if cat:
     sizes = {"T": run.T, "C": run.given.X.shape[1], "d_k": run.d_k, "d_v": run.trace.v.shape[1]}

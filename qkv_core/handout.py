@@ -14,6 +14,9 @@ from dataclasses import dataclass
 MAX_ROWS = 40
 """Rows of a long table that are printed; the rest is told as a number."""
 
+SMALL = 345
+"""Pixels: the width of a picture that shares its line."""
+
 COLOURS = {
     "blue": "#3965a2", "orange": "#672719", "green": "#136846", "violet": "#5a2552", "yellow": "#865d1b", "red": "#a3161f",
     "gray": "#5d5548",
@@ -139,20 +142,47 @@ def document(
 
 
 def _grouped(blocks: Sequence[Block], left_out: Callable[[int], str]) -> list[str]:
-    """Each block's HTML; numbers and badges that follow one another share a line."""
+    """Each block's HTML. Numbers and badges that follow one another share a line, and so do small pictures, each with the
+    line above it."""
     out: list[str] = []
     row: list[str] = []
-    for i, block in enumerate(blocks):
-        if isinstance(block, Metric | Note) and (isinstance(block, Metric) or len(block.text) < 160):
-            row.append(_block(block, i, left_out))
-            continue
+    kind = ""
+
+    def close() -> None:
+        nonlocal kind
         if row:
-            out.append(f'<div class="row">{"".join(row)}</div>')
-            row = []
-        out.append(_block(block, i, left_out))
-    if row:
-        out.append(f'<div class="row">{"".join(row)}</div>')
+            out.append(f'<div class="{kind}">{"".join(row)}</div>')
+        row.clear()
+        kind = ""
+
+    i = 0
+    while i < len(blocks):
+        block, following = blocks[i], blocks[i + 1] if i + 1 < len(blocks) else None
+        if isinstance(block, Metric) or (isinstance(block, Note) and len(block.text) < 160):
+            wanted, taken = "row", 1
+        elif _small(block):
+            wanted, taken = "panels", 1
+        elif isinstance(block, Prose) and len(block.text) < 120 and _small(following):
+            wanted, taken = "panels", 2
+        else:
+            wanted, taken = "", 1
+        if wanted != kind:
+            close()
+            kind = wanted
+        made = "".join(_block(blocks[n], n, left_out) for n in range(i, i + taken))
+        if wanted:
+            row.append(f'<div class="panel">{made}</div>' if wanted == "panels" else made)
+        else:
+            out.append(made)
+        i += taken
+    close()
     return out
+
+
+def _small(block: Block | None) -> bool:
+    """Is this a picture that leaves room for another beside it?"""
+    width = re.search(r'<svg [^>]*\bwidth="([\d.]+)', block.svg) if isinstance(block, Figure) else None
+    return width is not None and float(width[1]) < SMALL
 
 
 def _block(block: Block, i: int, left_out: Callable[[int], str]) -> str:
@@ -298,6 +328,7 @@ figure { margin: .8em 0; break-inside: avoid } figure svg { max-width: 100%; hei
 table.wide { font-size: 8pt } th, td { text-align: left; padding: 2pt 8pt 2pt 0; border-bottom: 1px solid var(--line); vertical-align: top }
 th { color: var(--soft); font-weight: 600 } .right { text-align: right; white-space: pre } thead { display: table-header-group } tr { break-inside: avoid }
 .row { display: flex; flex-wrap: wrap; gap: 4pt 8pt; align-items: center; margin: .6em 0; break-inside: avoid }
+.panels { display: flex; flex-wrap: wrap; gap: 6pt 14pt; align-items: flex-start } .panel { break-inside: avoid; max-width: 100% } .panel figure { margin: .2em 0 } .panel figcaption { width: 0; min-width: 100% }
 .metric { display: flex; flex-direction: column; margin-right: 14pt } .metric span { font-size: 9.5pt; color: var(--soft) } .metric b { font-size: 16pt }
 .note { margin: 0; padding: 2pt 7pt; border: 1px solid var(--line); border-radius: 4pt; font-size: 9.5pt }
 .note.good { border-color: #136846; color: #136846 } .note.good::before { content: "✓ " } .note.bad { border-color: #a3161f; color: #a3161f } .note.bad::before { content: "✗ " }

@@ -9,7 +9,7 @@ import re
 import pytest
 import torch
 
-from qkv_core import presets, settings
+from qkv_core import presets, scripts, settings
 from qkv_core import shapes as core
 from qkv_core.charts import shapes as charts
 from qkv_core.charts.palette import contrast, mix
@@ -122,7 +122,7 @@ def test_the_code_of_all_steps_put_together_runs_and_makes_these_tensors(key: st
     for step in steps:
         made = namespace[step.tensor]
         assert tuple(made.shape) == step.shape and made.stride() == step.stride
-    program = next(block for block in code_blocks(at) if block.startswith("import torch"))
+    program = scripts.script("shapes", {**values, "seed": 42}, "en")
     assert printed(program) == [
         "\t".join(map(str, (step.tensor, step.shape, step.stride, step.contiguous))) for step in steps
     ]

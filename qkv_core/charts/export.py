@@ -9,6 +9,9 @@ from typing import Any
 WIDTH, HEIGHT = 560, 280
 """Pixels of the plot where a chart takes the width of its page: with its axes it fills a sheet of A4."""
 
+NARROW = 48
+"""Pixels below which a plot is given twice as many: one column of numbers, which on its page is as wide as its panel."""
+
 VERSION = "6.1"
 """Of Vega-Lite, as Altair writes it."""
 
@@ -23,6 +26,8 @@ def complete(spec: Mapping[str, Any], rows: Sequence[Mapping[str, Any]]) -> dict
     if not any(key in out for key in ("facet", "hconcat", "vconcat", "concat", "repeat", "spec")):
         if out.get("width") in (None, "container"):
             out["width"] = WIDTH
+        elif out["width"] < NARROW:
+            out["width"] = 2 * NARROW
     out.pop("usermeta", None)
     return out
 

@@ -43,7 +43,7 @@ def script(page: str, values: Mapping[str, Any], lang: str) -> str:
 
 def comment(text: str) -> str:
     """A text as comment lines; its own lines are kept."""
-    lines = [textwrap.wrap(line, WIDTH - 2, break_on_hyphens=False) or [""] for line in text.split("\n")]
+    lines = [textwrap.wrap(line, WIDTH - 2, break_on_hyphens=False, break_long_words=False) or [""] for line in text.split("\n")]
     return "\n".join(f"# {line}".rstrip() for wrapped in lines for line in wrapped)
 
 

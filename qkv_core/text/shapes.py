@@ -581,13 +581,6 @@ TRY = {
     ),
 }
 
-PROGRAM = Msg(en="All of it as one program", es="Todo en un solo programa")
-PROGRAM_LEAD = Msg(
-    en="Needs only torch. It prints each tensor's shape and stride and whether it is contiguous: the numbers above.",
-    es="Solo necesita torch. Imprime la forma, el stride y si es contiguo cada tensor: los números de arriba.",
-)
-PROGRAM_SAVE = Msg(en="Download as .py", es="Descargar como .py")
-
 
 def properties(step: Any, before: Any, lang: str) -> tuple[list[str], list[list[str]]]:
     """(head, rows) of a table: the properties of a step beside those of the one before, and which changed."""

@@ -36,6 +36,8 @@ TABLES = Msg(
     es="Los datos de cada figura se descargan como CSV debajo de ella.",
 )
 
+YES = Msg(en="yes", es="sí")
+NO = Msg(en="no", es="no")
 SETTINGS = Msg(en="Settings", es="Ajustes")
 LINK = Msg(en="The same screen, live:", es="La misma pantalla, en vivo:")
 LEFT_OUT = Msg(en="… and {n:,} more rows, which the page offers as CSV.", es="… y {n:,} filas más, que la página ofrece como CSV.")

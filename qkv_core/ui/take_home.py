@@ -5,7 +5,9 @@ Its contents are made when it is opened, and a file when its button is pressed: 
 
 from __future__ import annotations
 
+import dataclasses
 import io
+import json
 import platform
 import urllib.parse
 import zipfile
@@ -118,23 +120,50 @@ def link(screen: Screen) -> str:
 
 
 def shown_settings(screen: Screen) -> list[tuple[str, str]]:
-    """The settings that move something on the page, as the viewer's language writes them."""
-    lang, values = screen.values["lang"], screen.values
+    """The settings that move something on the page, named and written as on the screen."""
+    lang, values, used = screen.values["lang"], screen.values, settings.USES[screen.page]
     out = []
-    for setting in settings.known(screen.page).values():
-        shared = setting in settings.SHARED
-        if shared and setting.key not in settings.USES[screen.page]:
-            continue
-        value = values[setting.key]
-        if setting.key in frame.OPTIONS:
-            text = frame.OPTIONS[setting.key][value](lang)
-        elif isinstance(setting, settings.Steps):
-            text = number(value, f".{setting.digits}f", lang)
-        else:
-            text = setting.format(value)
-        if shared or value != setting.default:
-            out.append((frame.LABELS[setting.key](lang) if shared else setting.key, text))
+    for setting in settings.SHARED:
+        if setting.key in used:
+            options = frame.OPTIONS.get(setting.key)
+            text = options[values[setting.key]](lang) if options else _written(setting, values[setting.key], lang)
+            out.append((frame.LABELS[setting.key](lang), text))
+    widgets = dict(_widgets(screen))
+    for setting in settings.PAGES[screen.page]:
+        widget = widgets.get(setting.key)
+        if widget is not None and not isinstance(setting, settings.Grid):
+            out.append((handout.bare(widget.label), _on_widget(widget, setting, values[setting.key], lang)))
     return out
+
+
+def _written(setting: settings.Setting, value: Any, lang: str) -> str:
+    if isinstance(setting, settings.Steps):
+        return number(value, f".{setting.digits}f", lang)
+    if setting.key == "seed" or isinstance(value, str | bool) or not isinstance(value, int | float):
+        return setting.format(value)
+    return number(value, ",d" if isinstance(value, int) else "g", lang)
+
+
+def _widgets(screen: Screen) -> Iterator[tuple[str, Any]]:
+    """The widgets of the page by the setting that they show."""
+    for element, _ in screens.blocks(screen, frozenset()):
+        widget = getattr(element, element.WhichOneof("type"))
+        name = getattr(widget, "id", "").rsplit("-", 1)[-1]
+        if isinstance(name, str) and hasattr(widget, "label"):
+            yield name.removesuffix("_page"), widget
+
+
+def _on_widget(widget: Any, setting: settings.Setting, value: Any, lang: str) -> str:
+    """The value as the widget writes it, where it writes words."""
+    choices = getattr(setting, "choices", ())
+    options = [str(getattr(option, "content", option)) for option in getattr(widget, "options", ())]
+    if isinstance(value, str) and len(options) == len(choices):
+        return handout.bare(options[choices.index(value)])
+    if isinstance(setting, settings.Whole) and 0 <= value - setting.low < len(options):
+        return handout.bare(options[value - setting.low])
+    if isinstance(value, bool):
+        return (words.YES if value else words.NO)(lang)
+    return _written(setting, value, lang)
 
 
 def page_as_html(screen: Screen) -> str:
@@ -160,13 +189,17 @@ def page_blocks(screen: Screen, pictures: bool = True) -> Iterator[Block]:
     """What is on the screen, in reading order."""
     lang = screen.values["lang"]
     elements = screens.blocks(screen, frozenset({frame.CODE(lang)}))
+    title = ""
     said = {handout.bare(e.markdown.body) for e, _ in elements if e.WhichOneof("type") == "markdown"}
     for element, drawn in elements:
         kind = element.WhichOneof("type")
         if kind == "heading":
             yield handout.Heading(element.heading.body, 2 if element.heading.tag in ("h1", "h2", "h3") else 3)
         elif kind == "markdown":
-            yield from _markdown(element.markdown)
+            yield from _markdown(element.markdown, title)
+            title = ""
+        elif kind == "button" and element.button.id.rsplit("-", 1)[-1].startswith("try_"):
+            title = f"**{element.button.label}** · "
         elif kind == "text":
             yield handout.Plain(element.text.body)
         elif kind == "code":
@@ -187,7 +220,7 @@ def page_blocks(screen: Screen, pictures: bool = True) -> Iterator[Block]:
             yield handout.Figure(svg, "" if alt in said else alt, alt, drawn.key if drawn else "")
 
 
-def _markdown(markdown: Any) -> Iterator[Block]:
+def _markdown(markdown: Any, title: str) -> Iterator[Block]:
     body, kind = markdown.body, markdown.element_type
     if kind == markdown.LATEX:
         yield handout.Formula(body.strip().removeprefix("$$").removesuffix("$$").strip())
@@ -197,13 +230,11 @@ def _markdown(markdown: Any) -> Iterator[Block]:
         good = body.startswith(":green-badge")
         yield handout.Note(body, "good" if good else "bad" if body.startswith(":red-badge") else "info")
     else:
-        yield handout.Prose(body, kind == markdown.CAPTION)
+        yield handout.Prose(title + body, kind == markdown.CAPTION)
 
 
 def picture(screen: Screen, element: Any, drawn: screens.Drawn | None, kind: str) -> Any:
     """A chart of the screen as "svg" or "png", in the light theme's colours."""
-    import json
-
     from qkv_core.charts import export
     from qkv_core.charts.base import Look
 
@@ -232,16 +263,40 @@ def cells(screen: Screen) -> list[Cell]:
     out = [Cell("markdown", f"# {texts.QUESTION(lang)}\n\n{handout.plain(lead)}")]
     for part in scripts.parts(screen.page, screen.values, lang):
         out += [Cell("markdown", part.text), Cell("code", part.code)]
-    told = dict.fromkeys(e.vega_lite_chart.alt for e, _ in screens.blocks(screen, frozenset()) if e.WhichOneof("type") == "vega_lite_chart")
-    notice = "\n".join(f"- {alt}" for alt in told if alt)
+    lists = [b.text for b in blocks if isinstance(b, handout.Prose) and b.text.startswith("- ")]
+    notice = "\n".join((*map(handout.plain, lists), *(f"- {line}" for line in _told(screen))))
     ends = f"{frame.SOURCE(lang)}: {handout.plain(texts.SOURCE(lang))}\n\n{words.LINK(lang)} <{link(screen)}>"
     out.append(Cell("markdown", "\n\n".join(filter(None, (f"## {words.NOTICE(lang)}\n\n{notice}" if notice else "", ends)))))
     return out
 
 
-def tensors(screen: Screen) -> Mapping[str, Any]:
-    """The tensors that the page offers, by name."""
-    return {name: tensor.detach().cpu() for name, tensor in screen.matrices().items()} if screen.matrices else {}
+def _told(screen: Screen) -> list[str]:
+    """What is said of each picture, each once, with the picture's title where it has one."""
+    told = {}
+    for element, drawn in screens.blocks(screen, frozenset()):
+        if element.WhichOneof("type") == "vega_lite_chart" and element.vega_lite_chart.alt:
+            title = dict(drawn.labels).get("title", "") if drawn else ""
+            told[f"**{title}.** {element.vega_lite_chart.alt}" if title else element.vega_lite_chart.alt] = None
+    return list(told)
+
+
+def tensors(screen: Screen) -> dict[str, Any]:
+    """The tensors that the page offers, by name: of a mapping or a record, those of a record within it with both names."""
+    return dict(_named(screen.matrices())) if screen.matrices else {}
+
+
+def _named(record: Any, prefix: str = "") -> Iterator[tuple[str, Any]]:
+    import torch
+
+    if dataclasses.is_dataclass(record):
+        record = {field.name: getattr(record, field.name) for field in dataclasses.fields(record)}
+    for name, value in record.items():
+        if isinstance(value, torch.Tensor):
+            yield prefix + name, value.detach().cpu()
+        elif dataclasses.is_dataclass(value):
+            yield from _named(value, f"{prefix}{name}_")
+        elif isinstance(value, tuple) and value and isinstance(value[0], tuple):
+            yield prefix + name, torch.tensor(value)
 
 
 def as_npz(screen: Screen) -> bytes:
