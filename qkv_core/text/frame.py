@@ -7,7 +7,6 @@ NAME = Msg(en="QKV Lab", es="QKV Lab")
 GROUPS = {
     "understand": Msg(en="Understand", es="Comprender"),
     "why": Msg(en="Why divide by √dₖ", es="Por qué dividir por √dₖ"),
-    "cost": Msg(en="What it costs", es="Lo que cuesta"),
     "try": Msg(en="Try it", es="Practicar"),
 }
 

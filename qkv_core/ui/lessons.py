@@ -9,8 +9,7 @@ from types import ModuleType
 LESSONS = {
     "understand": ("home", "triad", "shapes", "positions"),
     "why": ("variance", "saturation"),
-    "try": ("heads", "training"),
-    "cost": ("complexity",),
+    "try": ("heads", "training", "complexity"),
 }
 ORDER = ("home", "triad", "variance", "saturation", "training", "shapes", "heads", "positions", "complexity")
 ICONS = {
