@@ -2,7 +2,7 @@
 
 import streamlit as st
 
-from qkv_core.text import player as player_words
+from qkv_core.text import frame
 from qkv_core.text import training as text
 from qkv_core.ui import controls, experiment, grid, player, show, state
 from qkv_core.ui.cached import training as cached
@@ -23,7 +23,7 @@ ARMS = tuple(zip((a.name for a in config.arms), names, text.roles(shown.kind, sh
 
 
 def main_controls() -> None:
-    with st.container(horizontal=True, vertical_alignment="bottom", gap="medium"):
+    with st.container(horizontal=True, vertical_alignment="bottom", gap="small"):
         with st.container(width=225):
             text_of = {"help": say(text.TASK_HELP), "after": experiment.take_task}
             controls.select("tr_task", text.TASK, text.TASKS, **text_of)
@@ -51,10 +51,10 @@ def second_arm(kind: str) -> None:
 def transport() -> None:
     with st.container(horizontal=True, vertical_alignment="bottom", gap="small"):
         player.buttons(play, "tr", blocked=here.changed)
-        with st.container(width=230):
+        with st.container(width=215):
             speeds = {v: show.num(v, "d") if v else text.FULL for v in (5, 25, 100, 0)}
             controls.segments("tr_speed", text.SPEED, speeds)
-        with st.container(width=300):
+        with st.container(width=250):
             scrubber()
         with st.container(width="content"):
             controls.toggle("tr_log", text.LOG)
@@ -70,7 +70,7 @@ def scrubber() -> None:
         format_func=lambda step: text.number(step, ",d", lang),
         key="tr_look",
         help=say(text.LOOK_HELP),
-        disabled=play.step == 0,
+        disabled=play.step == 0 and not play.running,
         on_change=lambda: experiment.see(st.session_state["tr_look"]),
     )
 
@@ -144,7 +144,7 @@ def told() -> None:
 
 
 def measure(name: str, called: str, *, pixels: int, log: bool = False, share: bool = False, **more) -> int:
-    frame, left_out = cached.lines(summary(), name, log)
+    frame, left_out = cached.lines(summary(), name, log, cached.POINTS if name == "loss" else cached.FEW)
     now = cached.now(summary(), name)
     part = text.SHARE_PART if share else text.LINE_PART
     says = say(text.LINE_SAYS, title=called, step=play.step, parts=text.listed(part, names, now, "value", lang))
@@ -327,7 +327,7 @@ def take_along() -> None:
                 say(label), lambda make=make: cached.in_turn(make, trainer), file_name=name, key=f"tr_{key}",
                 icon=":material/download:", on_click="ignore", disabled=play.step == 0,
             )  # fmt: skip
-    if play.step:
+    if play.step and not play.running:
         address, changes = experiment.link(here)
         msg = text.LINK if changes <= experiment.PLANNED else text.LINK_MANY
         st.caption(say(msg, step=play.step, n=changes, most=experiment.PLANNED))
@@ -363,6 +363,7 @@ with right:
 if config.task == "cat_sat":
     target()
 take_along()
-show.try_this("training", text.TRY, experiment.preset)
+st.subheader(say(frame.TRY), anchor=False)
 st.caption(say(text.PRESET_NOTE))
+controls.presets("training", text.TRY, experiment.preset)
 show.code(*cached.CODE)

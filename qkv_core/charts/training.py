@@ -17,6 +17,7 @@ Arms = tuple[tuple[str, str, str], ...]
 """(code, name, role) of each arm in the order of the legend; role is "scaled", "unscaled" or "theory"."""
 
 FIT = alt.AutoSizeParams(type="fit-x", contains="padding")
+DECADES = [10.0**i for i in range(-14, 5)]
 DASH = ([1, 0], [7, 4], [2, 3])
 MARK = ("circle", "square", "diamond")
 
@@ -58,7 +59,8 @@ def lines(
     if share:
         scale, axis = alt.Scale(domain=[0, 1], nice=False), alt.Axis(tickCount=3, format=".0%")
     elif log:
-        scale, axis = alt.Scale(type="log", nice=False), alt.Axis(tickCount=4, format=".2~g")
+        scale = alt.Scale(type="log", nice=True)
+        axis = alt.Axis(values=DECADES, format="~g", labelOverlap="parity")
     else:
         scale, axis = alt.Scale(zero=True), alt.Axis(tickCount=4, format="~g")
     y = alt.Y("value:Q", title=y_title or None, scale=scale, axis=axis)

@@ -227,20 +227,20 @@ def buttons(player: Player, key: str, blocked: bool = False) -> None:
     if player.running:
         st.button(
             say(words.PAUSE), key=f"{key}_pause", icon=":material/pause:", shortcut="P", help=say(words.PAUSE_HELP),
-            on_click=player.pause, width=150,
+            on_click=player.pause, width=130,
         )  # fmt: skip
     else:
         st.button(
             say(words.PLAY), key=f"{key}_play", icon=":material/play_arrow:", shortcut="P",
-            help=say(words.PLAY_HELP, goal=player.next_goal()), on_click=player.play, disabled=blocked or full, width=150,
+            help=say(words.PLAY_HELP, goal=player.next_goal()), on_click=player.play, disabled=blocked or full, width=130,
         )  # fmt: skip
     st.button(
         say(words.STEP), key=f"{key}_step", icon=":material/skip_next:", shortcut="S", help=say(words.STEP_HELP),
-        on_click=player.step_once, disabled=blocked or full, width=170,
+        on_click=player.step_once, disabled=blocked or full, width=150,
     )  # fmt: skip
     st.button(
         say(words.RESET), key=f"{key}_reset", icon=":material/replay:", shortcut="N", help=say(words.RESET_HELP),
-        on_click=player.reset, disabled=player.trainer is None and not player.running, width=220,
+        on_click=player.reset, disabled=player.trainer is None and not player.running, width=205,
     )  # fmt: skip
 
 

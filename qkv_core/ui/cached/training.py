@@ -9,6 +9,7 @@ from dataclasses import asdict, dataclass, replace
 from functools import lru_cache
 from typing import Any
 
+import numpy as np
 import streamlit as st
 import torch
 
@@ -29,8 +30,8 @@ FIRST, SECOND, THIRD = "first", "second", "third"
 
 MOST_D_K = 256
 EXAMPLES = 32
-POINTS = 300
-"""Steps that a chart draws at most."""
+POINTS, FEW = 300, 100
+"""Steps that the large chart and a small one draw at most."""
 HISTORY = 36 * 2**20
 """Bytes that the records of one training on this page may take."""
 LARGE = 1e4
@@ -141,6 +142,15 @@ def build(config: Config) -> Trainer:
     return Trainer.from_config(config)
 
 
+def warm_up(values: Mapping[str, Any]) -> None:
+    """Computes what the page shows first."""
+    config = plan(values).config
+    first(config).summary(POINTS)
+    for arm in range(len(config.arms)):
+        untrained(config, arm, 0, 0)
+    checks(None, config, 0, 0, config.d_k, config.tau)
+
+
 # what there is to see
 
 
@@ -163,10 +173,14 @@ def moment(trainer: Trainer | None, config: Config, arm: int, seed: int, example
     return trainer.at(step, arm, seed, example)
 
 
-def lines(summary, measure: str, log: bool):
+def lines(summary, measure: str, log: bool, points: int = POINTS):
     """What a chart draws of one measure: DataFrame[step, arm, value, low, high, last]; and how many values it leaves out."""
     frame = summary[["step", "arm", measure, f"{measure}_low", f"{measure}_high"]]
     frame = frame.set_axis(["step", "arm", "value", "low", "high"], axis=1)
+    arms = frame["arm"].nunique()
+    every = math.ceil(len(frame) / arms / points)
+    place = np.arange(len(frame)) // arms
+    frame = frame[(place % every == 0) | (place == place[-1])]
     good = frame["value"].notna() & (frame["high"] <= LARGE)
     if log:
         good &= frame["low"] > 0
