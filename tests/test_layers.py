@@ -11,7 +11,7 @@ import pytest
 
 ROOT = Path(__file__).resolve().parents[1]
 PLAIN = {"settings", "presets", "handout", "notebook"}
-TORCH = {"attention", "masks", "measures", "device", "tasks", "nets", "triad", "shapes"}
+TORCH = {"attention", "bring", "masks", "measures", "device", "tasks", "nets", "triad", "shapes"}
 HEAVY = ("torch", "numpy", "pandas", "altair", "streamlit")
 FILES = sorted(p for folder in ("qkv_core", "pages") for p in (ROOT / folder).rglob("*.py")) + [ROOT / "dashboard.py"]
 
