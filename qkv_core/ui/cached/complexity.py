@@ -16,10 +16,10 @@ SHOWN = 32
 STACKS = ("convolutional", "dilated", "restricted")
 DEPTH_OF_NEVER = 3
 """Layers drawn of a stack that never reads further."""
-COUNTED_N, COUNTED_D = 256, core.MAX_FLOP_D
+COUNTED_N, COUNTED_D = 128, core.MAX_FLOP_D
 """Largest layers that are counted; a recurrent one is counted step by step, and the page has to stay quick."""
-ENTRIES = 1 << 22
-"""Most weights that are measured for a picture: 16 MB."""
+ENTRIES = 1 << 21
+"""Most weights that are measured for a picture: 8 MB."""
 FIRST_T, LONG = 64, 131_072
 """The ends of the axis of tokens in the picture of memory."""
 GROWN = 4
