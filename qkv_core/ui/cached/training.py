@@ -321,9 +321,10 @@ def written_out(d_k: int, tau: float, seed: int) -> float:
         W = [(torch.randn(4, n, generator=g, dtype=torch.float64) / 2).requires_grad_() for n in (d_k, d_k, 4)]
         weights = torch.softmax((X @ W[0]) @ (X @ W[1]).T * score_factor(d_k, tau, scale), -1)
         gradients = torch.autograd.grad((weights @ (X @ W[2]) - target).square().mean(), W)
-        stepped, *_ = gradient_step(*(w.detach() for w in W), X, target, 1.0, tau, scale)
+        largest = max(g.abs().max().item() for g in gradients)
+        stepped, *_ = gradient_step(*(w.detach() for w in W), X, target, 1 / largest, tau, scale)
         for w, gradient, after in zip(W, gradients, stepped, strict=True):
-            worst = max(worst, ((w.detach() - after - gradient).abs().max() / gradient.abs().max()).item())
+            worst = max(worst, (w.detach() - after - gradient / largest).abs().max().item())
     return worst
 
 
