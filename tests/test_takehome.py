@@ -20,17 +20,20 @@ import pytest
 import torch
 from nbclient import NotebookClient
 
-from qkv_core import handout, scripts, settings
+from qkv_core import complexity, handout, scripts, settings
 from qkv_core.notebook import Cell, notebook, program
 from qkv_core.text import number
 from qkv_core.text import saturation as saturation_words
 from qkv_core.text import take_home as words
 from qkv_core.text import triad as triad_words
 from qkv_core.text import variance as variance_words
-from qkv_core.ui import take_home
+from qkv_core.typed import format_cells
+from qkv_core.ui import lessons, take_home
+from qkv_core.ui.cached import heads as heads_cached
 from qkv_core.ui.cached import home as home_cached
 from qkv_core.ui.cached import saturation as saturation_cached
 from qkv_core.ui.cached import shapes as shapes_cached
+from qkv_core.ui.cached import training as training_cached
 from qkv_core.ui.cached import triad as triad_cached
 from qkv_core.ui.cached import variance as variance_cached
 from qkv_core.ui.screen import Screen
@@ -57,6 +60,14 @@ CHANGES: dict[str, tuple[dict[str, Any], ...]] = {
     ),
     "saturation": ({}, {"scale": "dk", "tau": 0.3, "s_keys": 17, "d_k": 8}, {"scale": "sqrt_dmodel", "seed": 5, "d_k": 512, "heads": 2}),
     "shapes": ({}, {"B": 3, "T": 7, "C": 20, "H": 5, "seed": 1}, {"C": 12, "H": 5}),
+    "training": ({"tr_until": 60, "tr_seeds": 8}, {"tr_kind": "lr", "mask": "causal", "tr_until": 40, "d_k": 16, "tr_seeds": 4}),
+    "complexity": ({}, {"x_n": 65536, "x_k": 1, "x_r": 4}, {"x_n": 1}, {"x_n": 27, "x_k": 3, "d_k": 8, "heads": 2, "x_r": 64}),
+    "heads": (
+        {},
+        {"h_head": "same_word", "h_src": "typed", "h_text": 'the "cat" saw\n# the \\ cat', "mask": "window", "h_win": 2, "tau": 0.5},
+        {"h_head": "subject", "mask": "causal", "h_pad": 2, "h_paint": True, "h_cells": format_cells({(1, 0), (3, 3)}, 13), "h_row": 3},
+        {"h_head": "previous", "h_src": "typed", "h_text": "uno dos tres", "mask": "padding", "h_pad": 1, "scale": "none", "h_row": 2},
+    ),
 }
 CASES = [(page, n) for page, changes in CHANGES.items() for n in range(len(changes))]
 
@@ -149,13 +160,43 @@ def shapes_says(v: dict[str, Any], lines: list[str]) -> None:
     assert lines == ["\t".join(map(str, (s.tensor, s.shape, s.stride, s.contiguous))) for s in steps]
 
 
-SAYS = {"home": home_says, "triad": triad_says, "variance": variance_says, "saturation": saturation_says, "shapes": shapes_says}
+def training_says(v: dict[str, Any], lines: list[str]) -> None:
+    plan = training_cached.plan(v)
+    trainer = training_cached.build(plan.config)
+    trainer.advance(v["tr_until"])
+    records, counts = trainer.records(), trainer.counts()
+    shown = [re.match(r"(A|B)  step (\d+)  median loss (\S+)  decided rows (\S+)  solved (\d+) of (\d+)", line).groups() for line in lines]
+    want = [(arm, step) for arm in (0, 1) for step in (1, v["tr_until"])]
+    for (name, step, loss, decided, solved, seeds), (arm, at) in zip(shown, want, strict=True):
+        assert (name, int(step)) == ("AB"[arm], at)
+        assert float(loss) == pytest.approx(records.loss[at - 1][arm].quantile(0.5).item(), rel=1e-3)
+        assert decided == f"{records.frozen[at - 1][arm].mean():.1%}"
+        assert int(seeds) == len(plan.config.seeds) and (at == 1 or int(solved) == counts[arm].solved)
+
+
+def complexity_says(v: dict[str, Any], lines: list[str]) -> None:
+    table = complexity.table_1(v["x_n"], v["heads"] * v["d_k"], v["x_k"], v["x_r"])
+    want = [f"{r.layer}  {r.operations:,d}  {r.sequential:,d}  {r.path:g}" for r in table.itertuples()]
+    shown = [re.sub(r"\S+$", lambda m: f"{float(m[0]):g}", line) for line in lines[: len(want)]]
+    assert shown == want
+    assert lines[len(want)].endswith(f"{complexity.crossover(v['x_n'], v['heads'] * v['d_k']).ratio:g}")
+
+
+def heads_says(v: dict[str, Any], lines: list[str], lang: str = "en") -> None:
+    shared = settings.Shared(**{s.key: v[s.key] for s in settings.SHARED} | {"lang": lang})
+    run = heads_cached.shown(heads_cached.asked(shared, v.get))
+    assert lines[0] == "weights"
+    for line, row, token in zip(lines[1:-1], run.weights.tolist(), run.labels, strict=True):
+        assert line == "  ".join(f"{x:.4f}" for x in row) + f" {token!r}"
+
+
+SAYS = {"training": training_says, "complexity": complexity_says, "heads": heads_says, "home": home_says, "triad": triad_says, "variance": variance_says, "saturation": saturation_says, "shapes": shapes_says}
 
 
 @pytest.mark.parametrize(("page", "n"), CASES)
 def test_the_program_prints_the_digits_of_its_page(page: str, n: int) -> None:
     v = values(page, n)
-    SAYS[page](v, printed(scripts.script(page, v, "es" if n % 2 else "en")))
+    SAYS[page](v, printed(scripts.script(page, v, "es" if n % 2 and page != "heads" else "en")))
 
 
 @pytest.mark.parametrize("page", CHANGES)
@@ -174,8 +215,14 @@ def test_a_plain_interpreter_runs_it_with_nothing_but_torch(page: str, tmp_path:
 def test_the_program_speaks_the_viewers_language(page: str) -> None:
     english, spanish = (scripts.script(page, values(page, 0), lang) for lang in ("en", "es"))
     assert english != spanish
-    assert ast.dump(ast.parse(english)) == ast.dump(ast.parse(spanish))
+    if page != "heads":  # whose sentences are in the viewer's language too
+        assert ast.dump(ast.parse(english)) == ast.dump(ast.parse(spanish))
     assert max(map(len, english.splitlines())) <= 130
+
+
+@pytest.mark.parametrize("page", lessons.ORDER)
+def test_every_lesson_has_a_program(page: str) -> None:
+    assert len(scripts.parts(page, settings.defaults(), "en")) >= 3
 
 
 def test_a_page_without_a_program_has_none() -> None:
@@ -193,18 +240,18 @@ def screen_of(page: str, **link: str) -> Screen:
 
 
 @pytest.mark.parametrize("lang", ["en", "es"])
-@pytest.mark.parametrize("page", CHANGES)
+@pytest.mark.parametrize("page", [p for p in CHANGES if p != "training"])
 def test_the_notebook_is_valid_and_its_program_runs(page: str, lang: str) -> None:
     cells = take_home.cells(screen_of(page, lang=lang))
     book = nbformat.reads(notebook(cells), as_version=4)
     nbformat.validate(book)
     assert (book.nbformat, book.nbformat_minor) == (4, 5) and len({c.id for c in book.cells}) == len(book.cells)
     text = "\n".join(c.source for c in book.cells if c.cell_type == "markdown")
-    assert take_home.lessons.texts(page).QUESTION(lang) in text and words.NOTICE(lang) in text
+    assert lessons.texts(page).QUESTION(lang) in text and words.NOTICE(lang) in text
     assert not re.search(r":(blue|orange|green|violet|yellow|material)\b", text)
     lines = printed("\n".join(c.source for c in book.cells if c.cell_type == "code"))
     assert lines == printed(program(cells)) == printed(scripts.script(page, settings.defaults(), lang))
-    SAYS[page](values(page, 0), lines)
+    SAYS[page](values(page, 0), lines, **({"lang": lang} if page == "heads" else {}))
 
 
 def test_a_notebook_runs_from_top_to_bottom_in_a_kernel() -> None:
@@ -220,13 +267,13 @@ def test_a_notebook_is_written_with_the_standard_library_and_keeps_every_sign() 
 
 
 @pytest.mark.parametrize("lang", ["en", "es"])
-@pytest.mark.parametrize("page", CHANGES)
+@pytest.mark.parametrize("page", lessons.ORDER)
 def test_the_handout_holds_the_page_and_asks_for_nothing(page: str, lang: str) -> None:
     screen = screen_of(page, lang=lang)
     screen.url = "http://127.0.0.1:8501/" + page
     made = take_home.page_as_html(screen)
     assert "default-src 'none'" in made and "@page { size: A4" in made and "<script" not in made
-    outside = re.findall(r"""(?:src|href|xlink:href|action)\s*=\s*["']?(?!#|data:)([^"'\s>]+)""", made)
+    outside = re.findall(r"""\s(?:src|href|xlink:href|action)\s*=\s*["']?(?!#|data:)([^"'\s>]+)""", made)
     assert set(outside) == {take_home.link(screen).replace("&", "&amp;")}
     assert "url(http" not in made and "@import" not in made
     charts = [e for e, _ in screen_elements(screen) if e.WhichOneof("type") == "vega_lite_chart"]
@@ -262,7 +309,7 @@ def test_a_formula_that_cannot_be_read_is_shown_as_it_is_written() -> None:
     assert handout.mathml(r"\frac{1}{").startswith(("<code>", "<math"))
 
 
-@pytest.mark.parametrize("page", CHANGES)
+@pytest.mark.parametrize("page", lessons.ORDER)
 def test_pictures_come_as_svg_and_png_in_the_light_theme_with_the_languages_numbers(page: str) -> None:
     screen = screen_of(page, lang="es")
     with zipfile.ZipFile(io.BytesIO(take_home.charts_as(screen, "svg"))) as made:
@@ -291,7 +338,7 @@ def test_the_matrices_are_those_of_the_page(page: str, name: str) -> None:
     assert torch.allclose(want[name].sum(-1), torch.ones((), dtype=want[name].dtype), atol=1e-5)
 
 
-@pytest.mark.parametrize("page", CHANGES)
+@pytest.mark.parametrize("page", lessons.ORDER)
 def test_a_closed_box_holds_nothing_and_an_open_one_the_program_of_the_screen(page: str) -> None:
     at = open_page(page)
     assert not [b for b in at.get("download_button") if "take_" in b.proto.id]

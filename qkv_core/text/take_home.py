@@ -12,8 +12,8 @@ SCRIPT_LEAD = Msg(
     es="Solo necesita PyTorch, contiene los ajustes de la pantalla e imprime los números de esta página.",
 )
 NO_SCRIPT = Msg(
-    en="There is no program for these settings: nothing was computed.",
-    es="No hay programa para estos ajustes: no se ha calculado nada.",
+    en="There is no short program for these settings; the next tab has the functions that ran.",
+    es="No hay un programa breve para estos ajustes; la pestaña siguiente muestra las funciones que se ejecutaron.",
 )
 NO_SOURCE = Msg(en="Nothing ran for these settings.", es="Con estos ajustes no se ejecutó nada.")
 FILES_LEAD = Msg(
