@@ -4,12 +4,15 @@ import streamlit as st
 
 from qkv_core import settings
 from qkv_core.text import triad as words
-from qkv_core.ui import controls, grid, show, state
+from qkv_core.ui import controls, grid, own, show, state
 from qkv_core.ui.controls import say
 
 shared = state.shared()
 lang = shared.lang
-cat = state.get("t_in") == "cat"
+asked = state.get("t_in")
+brought = own.held() if asked == "own" else None
+mine = brought if brought and brought.square else None
+cat = asked == "cat" or asked == "own" and mine is None
 
 st.markdown(say(words.LEAD))
 with st.container(horizontal=True, vertical_alignment="bottom", gap="medium"):
@@ -22,13 +25,23 @@ with st.container(horizontal=True, vertical_alignment="bottom", gap="medium"):
     if shared.mask in words.MASK_SIZE:
         with st.container(width=260):
             controls.steps("t_n", words.MASK_SIZE[shared.mask])
-    if not cat:
+    if asked == "random":
         for key, label in (("t_len", words.LENGTH), ("t_c", words.WIDTH), ("t_dv", words.D_V)):
             with st.container(width=220):
                 controls.steps(key, label)
         with st.container(width=260):
             controls.shared("d_k")
-    about = st.container(width=480) if cat else None
+    about = st.container(width=480) if asked == "cat" else None
+if asked == "own":
+    own.box()
+    if brought is None:
+        st.markdown(say(words.OWN_WAITING))
+    elif mine is None:
+        st.markdown(say(words.OWN_UNEQUAL, T_q=brought.q.shape[-2], T_k=brought.k.shape[-2]))
+    else:
+        with st.container(horizontal=True, gap="medium"):
+            b, h = own.choose(brought.q.shape[:2], "t_ob", "t_oh")
+            first = own.window(brought.q.shape[-2], own.LONGEST, "t_ot")
 about = about or st.container()
 
 # torch arrives only now: the words and the controls are on the screen already
@@ -37,18 +50,28 @@ from qkv_core.ui.cached import triad as cached  # noqa: E402
 
 if cat:
     given = ("cat", *(state.get(key) for key in words.GRIDS))
-else:
+elif not mine:
     given = ("random", state.get("t_len"), state.get("t_c"), shared.d_k, state.get("t_dv"), shared.seed)
-T = 3 if cat else state.get("t_len")
+T = 3 if cat else min(mine.q.shape[-2], own.LONGEST) if mine else state.get("t_len")
 beyond = {key: min(state.get(key), last) for key, last in (("t_row", T - 1), ("t_col", T - 1), ("t_n", T))}
 if any(state.get(key) != value for key, value in beyond.items()):
     state.settle(**beyond)
-key = (given, shared.tau, shared.mask, state.get("t_n"), shared.scale)
-run = cached.lesson(*key)
+how = (shared.tau, shared.mask, state.get("t_n"), shared.scale)
+run = cached.own_lesson(mine, b, h, first, own.LONGEST, *how) if mine else cached.lesson(given, *how)
 tokens = run.given.tokens
-show.matrices(lambda: {name: run.matrix(name) for name in cached.GIVEN + cached.STEPS})
+matrices = (cached.OWN_GIVEN if mine else cached.GIVEN) + cached.STEPS
+show.matrices(lambda: cached.files(run, matrices, own=asked == "own"))
 
-if cat:
+if mine:
+    B, H, all_tokens, _ = mine.q.shape
+    sizes = {"T": run.T, "d_k": run.d_k, "d_v": run.trace.v.shape[1], "b": b + 1, "B": B, "h": h + 1, "H": H}
+    origin = say(words.OWN_SHOWN, **sizes)
+    if all_tokens > run.T:
+        part = say(words.OWN_PART, most=own.LONGEST, first=first + 1, last=first + run.T, all=all_tokens)
+        origin = show.sentences(origin, part)
+    if max(run.d_k, run.trace.v.shape[1]) > cached.DRAWN:
+        origin = show.sentences(origin, say(words.OWN_COLUMNS, drawn=cached.FIRST))
+elif cat:
     sizes = {"T": run.T, "C": run.given.X.shape[1], "d_k": run.d_k, "d_v": run.trace.v.shape[1]}
     origin = say(words.OWN_SIZES, shared=shared.d_k, **sizes)
     edited = [f"${words.GRIDS[name]}$" for name in grid.changed(words.GRIDS)]
@@ -64,9 +87,11 @@ about.caption(show.sentences(origin, say(words.PRECISION)))
 def row_of_panels(names, i, j):
     hidden = cached.hidden(run, lang)
     with st.container(horizontal=True, gap="small"):
-        for name, panel in cached.panels(*key, i, j, names, lang).items():
+        at = (i, j, names, lang)
+        for name, panel in (cached.panels_of(run, *at) if mine else cached.panels(given, *how, *at)).items():
             with st.container(width=panel.width, gap="xxsmall"):
-                caption = say(words.CAPTIONS[name], divisor=run.divisor, tau=run.tau, hidden=hidden)
+                captions = words.CAPTIONS | words.OWN_CAPTIONS if mine else words.CAPTIONS
+                caption = say(captions[name], divisor=run.divisor, tau=run.tau, hidden=hidden)
                 st.markdown(f"{caption} {say(words.SHAPE, rows=panel.shape[0], cols=panel.shape[1])}")
                 show.chart(
                     base.matrix,
@@ -91,18 +116,19 @@ def editors():
     grid.undo_and_original(tuple(words.GRIDS))
 
 
-label, icon = (words.EDIT, ":material/edit:") if cat else (words.W_DRAWN, ":material/grid_on:")
-box = st.expander(say(label), icon=icon, key="t_box", on_change="rerun")
-if box.open:
-    with box:
-        editors() if cat else row_of_panels(cached.W, 0, 0)
+if not mine:
+    label, icon = (words.EDIT, ":material/edit:") if cat else (words.W_DRAWN, ":material/grid_on:")
+    box = st.expander(say(label), icon=icon, key="t_box", on_change="rerun")
+    if box.open:
+        with box:
+            editors() if cat else row_of_panels(cached.W, 0, 0)
 
 
 @state.fragment
 def one_cell():
     i, j = state.get("t_row"), state.get("t_col")
     q, k = tokens[i], tokens[j]
-    row_of_panels(tuple(name for name in cached.GIVEN if cat or name not in cached.W), i, j)
+    row_of_panels(tuple(name for name in matrices if name in cached.GIVEN and (cat or name not in cached.W)), i, j)
 
     choices = {"texts": dict(enumerate(tokens)), "options": tuple(range(T)), "help": say(words.PICK_HELP)}
     with st.container(horizontal=True, vertical_alignment="center", gap="large"):
@@ -121,7 +147,7 @@ def one_cell():
         (say(words.CHECK_HULL), run.outside, run.reach),
         (say(words.CHECK_CELLS), run.cells, run.tolerance),
     )
-    show.behind(cached.long_table(run, cached.GIVEN + cached.STEPS, lang), words.ENTRY_COLUMNS, key="t_entries")
+    show.behind(cached.long_table(run, matrices, lang), words.ENTRY_COLUMNS, key="t_entries")
 
     cells = cached.row_arithmetic(run, i)
     st.subheader(say(words.CELL, q=q, k=k), anchor=False)
@@ -148,7 +174,7 @@ def one_cell():
         st.markdown(f"**{say(words.ROW, q=q)}**")
         show.small_table(*words.whole_row(cells, j, tokens, lang), numbers=(1, 2, 3, 4))
     with right:
-        show.predict(*cached.prediction(key, i, j, lang), key="triad")
+        show.predict(*cached.prediction(run, i, j, lang), key="triad")
 
     st.subheader(say(words.OUTPUT if run.visible(i) else words.OUTPUT_ZERO, q=q), anchor=False)
     left, right = st.columns(2, gap="large")
@@ -173,7 +199,7 @@ def one_cell():
                 cached.hull(run, i, lang),
                 key="t_hull",
                 says=cached.hull_says(run, i, lang),
-                channels=run.trace.v.shape[1],
+                channels=cached.columns_drawn(run),
                 x_title=say(words.HULL_X),
                 y_title=say(words.HULL_Y),
                 token_title=say(words.TOKEN),
@@ -187,13 +213,14 @@ one_cell()
 st.subheader(say(words.ROLES), anchor=False)
 st.markdown(say(words.ROLES_LEAD))
 controls.segments("t_how", words.HOW, words.HOWS)
-moved = cached.moves(*key, state.get("t_how"), shared.seed)
+change = (state.get("t_how"), shared.seed)
+moved = cached.moves_of(run, *change) if mine else cached.moves(given, *how, *change)
 show.small_table(*words.roles(moved, lang), numbers=(1, 2, 3))
 st.markdown(words.roles_say(moved, lang))
 show.checks((say(words.CHECK_VALUES), max(moved[2].raw, moved[2].weights), 0.0))
 
 st.subheader(say(words.AUDIT), anchor=False)
-show.small_table(*words.audit({name: tuple(run.matrix(name).shape) for name, *_ in words.AUDIT_ROWS}, lang))
+show.small_table(*words.audit({name: tuple(run.matrix(name).shape) for name, *_ in words.AUDIT_ROWS if name in matrices}, lang))
 
 show.try_this("triad", words.TRY)
 show.code(*cached.CODE)

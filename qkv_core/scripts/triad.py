@@ -43,7 +43,36 @@ print(f"weight {weights[i, j]:.6f}")
 """
 
 
+OWN = Msg(
+    en="Your own q, k and v: put the file that “Take it home, The matrices, PyTorch” gives beside this program.",
+    es="Sus propias q, k y v: ponga junto a este programa el archivo que da «Para llevar, Las matrices, PyTorch».",
+)
+LOAD = """
+given = torch.load("qkv_triad.pt", weights_only=True)
+q, k, v = (given[name].double() for name in ("Q", "K", "V"))
+T, d_k, d_model = len(q), q.shape[1], int(given["d_model"])
+"""
+
+
 def parts(values: Mapping[str, Any], lang: str):
+    if values["t_in"] == "own":
+        return _own(values, lang)
+    return _whole(values, lang)
+
+
+def _own(values: Mapping[str, Any], lang: str):
+    yield scripts.SETTINGS(lang), f"import math\n\nimport torch\n\ntau = {values['tau']}"
+    yield OWN(lang), LOAD.strip("\n") + f"""
+divisor = {scripts.DIVISORS[values["scale"]]}
+tokens = [f"t{{i + 1}}" for i in range(T)]
+i, j = min({values["t_row"]}, T - 1), min({values["t_col"]}, T - 1)"""
+    yield scripts.mask_part(values["mask"], values["t_n"], lang)
+    yield scripts.ATTENTION_SAYS(lang), scripts.ATTENTION
+    yield ALL(lang), SHOW.replace('"X": X, ', "")
+    yield ONE(lang), CELL
+
+
+def _whole(values: Mapping[str, Any], lang: str):
     cat = values["t_in"] == "cat"
     T = 3 if cat else values["t_len"]
     row, col, n = min(values["t_row"], T - 1), min(values["t_col"], T - 1), min(values["t_n"], T)

@@ -33,7 +33,32 @@ INPUT = Msg(en="Input", es="Entrada")
 INPUTS = {
     "cat": Msg(en="“The cat sat”", es="«The cat sat»"),
     "random": Msg(en="random, from the seed", es="al azar, con la semilla"),
+    "own": Msg(en="your own q, k, v", es="sus propias q, k, v"),
 }
+OWN_WAITING = Msg(
+    en="Until your numbers are here, “The cat sat” is shown below.",
+    es="Mientras no estén sus números, abajo se muestra «The cat sat».",
+)
+OWN_UNEQUAL = Msg(
+    en="This page compares tokens with one another and needs as many queries as keys; yours are {T_q} and {T_k}. “The cat sat” is "
+    "shown below; the variance page takes them as they are.",
+    es="Esta página compara los tokens entre sí y necesita tantas consultas como claves; las suyas son {T_q} y {T_k}. Abajo se muestra "
+    "«The cat sat»; la página de la varianza las admite tal cual.",
+)
+OWN_SHOWN = Msg(
+    en="Your numbers: sequence {b} of {B}, head {h} of {H}; T = {T}, dₖ = {d_k}, dᵥ = {d_v}, and $C$ = {H} · dₖ. X and the W aren’t known: "
+    "q, k and v came as they are.",
+    es="Sus números: secuencia {b} de {B}, cabeza {h} de {H}; T = {T}, dₖ = {d_k}, dᵥ = {d_v}, y $C$ = {H} · dₖ. X y las W no se conocen: "
+    "q, k y v llegaron tal cual.",
+)
+OWN_PART = Msg(
+    en="The page has room for {most} tokens: {first} to {last} of {all} are taken, and they read only one another.",
+    es="La página tiene sitio para {most} tokens: se toman del {first} al {last} de {all}, y solo se leen entre ellos.",
+)
+OWN_COLUMNS = Msg(
+    en="Of wide matrices the first {drawn} columns are drawn. Every sum uses all of them.",
+    es="De las matrices anchas se dibujan las primeras {drawn} columnas. Toda suma usa todas.",
+)
 LENGTH = Msg(en="Tokens T", es="Tokens T")
 WIDTH = Msg(en="Width C of a token", es="Ancho C de un token")
 D_V = Msg(en="Value size dᵥ", es="Tamaño de valor dᵥ")
@@ -121,6 +146,12 @@ CAPTIONS = {
     "sums": Msg(en="**row sum**", es="**suma**"),
     "output": Msg(en="**output** $=$ :yellow[weights] :green[$V$]", es="**salida** $=$ :yellow[pesos] :green[$V$]"),
 }
+OWN_CAPTIONS = {
+    "Q": Msg(en="your :blue[$Q$]", es="su :blue[$Q$]"),
+    "K": Msg(en="your :orange[$K$]", es="su :orange[$K$]"),
+    "V": Msg(en="your :green[$V$]", es="su :green[$V$]"),
+}
+"""Where q, k and v came as they are, and were not made from X."""
 HIDDEN_NONE = Msg(en="nothing hidden", es="nada oculto")
 HIDDEN_SOME = Msg(en="{n} of {all} are −∞", es="{n} de {all} son −∞")
 SHAPE = Msg(en=":gray[{rows} × {cols}]", es=":gray[{rows} × {cols}]")
@@ -496,7 +527,7 @@ def roles_say(moved: Sequence[Any], lang: str) -> str:
 def audit(shapes: dict[str, tuple[int, int]], lang: str) -> Table:
     """Every object of the lesson with its domain, the shape it has here, and what it is for."""
     rows = []
-    for name, symbol, domain, purpose in AUDIT_ROWS:
+    for name, symbol, domain, purpose in (row for row in AUDIT_ROWS if row[0] in shapes):
         if lang == "es" and name in AUDIT_SPANISH:
             symbol = symbol.replace(name, AUDIT_SPANISH[name])
         rows.append([symbol, domain, f"{shapes[name][0]} × {shapes[name][1]}", purpose(lang)])

@@ -15,6 +15,7 @@ from torch import Tensor
 
 from qkv_core import triad
 from qkv_core.attention import AttentionTrace, attention_trace, divisor, stable_softmax
+from qkv_core.bring import Brought
 from qkv_core.charts import base
 from qkv_core.masks import build_mask
 from qkv_core.text import number
@@ -26,6 +27,9 @@ STEPS = ("raw", "scaled", "masked", "weights", "sums", "output")
 """The matrices in the order of the lesson; `sums` are the row sums of the weights."""
 
 W = ("W_q", "W_k", "W_v")
+
+OWN_GIVEN = ("Q", "K", "V")
+"""What is given where a viewer brings q, k and v."""
 
 DRAWN, FIRST = 16, 8
 """A matrix of up to DRAWN columns is drawn whole, of a wider one only the FIRST; of a sum's terms, up to DRAWN."""
@@ -50,6 +54,7 @@ class Lesson:
     trace: AttentionTrace
     mask: Tensor | None
     divisor: float
+    d_model: int
     tau: float
     proof: ConvexCheck
     kernel: float
@@ -91,9 +96,25 @@ def lesson(given: tuple, tau: float, mask: str, n: int, scale: str) -> Lesson:
     else:
         shown = triad.random_triad(*given[1:])
     shown = shown._replace(X=shown.X.double(), W_q=shown.W_q.double(), W_k=shown.W_k.double(), W_v=shown.W_v.double())
-    q, k, v = triad.project(shown.X, shown.W_q, shown.W_k, shown.W_v)
-    T, C = shown.X.shape
-    by = divisor(scale, q.shape[-1], C)
+    return _run(shown, *triad.project(shown.X, shown.W_q, shown.W_k, shown.W_v), shown.X.shape[1], tau, mask, n, scale)
+
+
+def own_lesson(brought: Brought, b: int, h: int, first: int, most: int, tau: float, mask: str, n: int, scale: str) -> Lesson:
+    """The lesson for one head of a viewer's own tensors, at most `most` of their tokens from `first` (from 0).
+
+    Never cached: it belongs to one viewer. X and the W of its `given` are None.
+    """
+    q, k, v = (x[b, h, first : first + most].double() for x in (brought.q, brought.k, brought.v))
+    tokens = tuple(f"t{first + i + 1}" for i in range(len(q)))
+    d_model = brought.q.shape[1] * q.shape[-1]
+    return _run(Triad(None, None, None, None, None, tokens), q, k, v, d_model, tau, mask, min(n, len(q)), scale)
+
+
+def _run(
+    shown: Triad, q: Tensor, k: Tensor, v: Tensor, d_model: int, tau: float, mask: str, n: int, scale: str
+) -> Lesson:
+    T = len(q)
+    by = divisor(scale, q.shape[-1], d_model)
     allowed = build_mask(mask, T, n, n, n)
     trace = attention_trace(q, k, v, allowed, tau, by)
     proof = triad.convex_check(trace)
@@ -105,6 +126,7 @@ def lesson(given: tuple, tau: float, mask: str, n: int, scale: str) -> Lesson:
         trace=trace,
         mask=allowed,
         divisor=by,
+        d_model=d_model,
         tau=tau,
         proof=proof,
         kernel=triad.kernel_difference(q, k, v, allowed, tau, by),
@@ -119,8 +141,12 @@ def lesson(given: tuple, tau: float, mask: str, n: int, scale: str) -> Lesson:
 @st.cache_data(show_spinner=False, max_entries=256)
 def moves(given: tuple, tau: float, mask: str, n: int, scale: str, how: str, seed: int) -> tuple[Moved, Moved, Moved]:
     """What moves when Q alone, K alone and V alone are changed."""
-    run = lesson(given, tau, mask, n, scale)
-    return triad.what_moves(run.trace, how, seed, run.mask, tau, run.divisor)
+    return moves_of(lesson(given, tau, mask, n, scale), how, seed)
+
+
+def moves_of(run: Lesson, how: str, seed: int) -> tuple[Moved, Moved, Moved]:
+    """The same of a lesson that no cache holds."""
+    return triad.what_moves(run.trace, how, seed, run.mask, run.tau, run.divisor)
 
 
 @st.cache_data(show_spinner=False, max_entries=128)
@@ -150,7 +176,11 @@ def panels(
     given: tuple, tau: float, mask: str, n: int, scale: str, i: int, j: int, names: tuple[str, ...], lang: str
 ) -> dict[str, Panel]:
     """The panels `names`; query i, key j, their scores and the output row are outlined."""
-    run = lesson(given, tau, mask, n, scale)
+    return panels_of(lesson(given, tau, mask, n, scale), i, j, names, lang)
+
+
+def panels_of(run: Lesson, i: int, j: int, names: tuple[str, ...], lang: str) -> dict[str, Panel]:
+    """The same of a lesson that no cache holds."""
     return {name: _panel(run, name, i, j, lang) for name in names}
 
 
@@ -202,6 +232,17 @@ def _panel(run: Lesson, name: str, i: int, j: int, lang: str) -> Panel:
     room = (12 + 9 * max(map(len, row_labels)) if by_token else 4) + (24 if keys else 0)
     width = max(room + cell * shown, 110 if name == "sums" else 0)
     return Panel(_arrow(frame), labels, width, labels["row_height"] * rows + 30 + (24 if keys else 0), (rows, cols))
+
+
+def files(run: Lesson, names: tuple[str, ...], own: bool) -> dict[str, Tensor]:
+    """The matrices as files hold them; for the program of own q, k, v also the width of the model, which a divisor may need."""
+    width = {"d_model": torch.tensor(run.d_model)} if own else {}
+    return {name: run.matrix(name) for name in names} | width
+
+
+def columns_drawn(run: Lesson) -> int:
+    """How many columns of V and of the output are drawn."""
+    return _drawn(run.trace.v).shape[1]
 
 
 def _drawn(x: Tensor) -> Tensor:
@@ -290,7 +331,7 @@ def strip_of_terms(run: Lesson, i: int, j: int, lang: str) -> Panel:
 def strip_of_output(run: Lesson, i: int, lang: str) -> Panel:
     """What each key adds to output i, weight x value, and their sum, as rows of cells."""
     pieces = triad.output_terms(run.trace, i) + 0.0  # + 0.0: a hidden key adds 0, not -0
-    values = torch.cat((pieces, run.trace.output[i : i + 1]))
+    values = _drawn(torch.cat((pieces, run.trace.output[i : i + 1])))
     weights = run.trace.weights[i].tolist()
     row_labels = (
         *(f"{number(w, '.4f', lang)} × v {t}" for w, t in zip(weights, run.given.tokens, strict=True)),
@@ -322,7 +363,7 @@ def hull(run: Lesson, i: int, lang: str) -> pd.DataFrame:
     Columns: channel (from 0), kind ("value", "range", "output"), x, x2 (end of the range), token, weight, text.
     """
     visible = run.visible(i)
-    v, output = run.trace.v[visible], run.trace.output[i].tolist()
+    v, output = _drawn(run.trace.v)[visible], run.trace.output[i].tolist()
     rows: list[dict[str, Any]] = []
     for c in range(v.shape[1] if visible else 0):
         column = v[:, c].tolist()
@@ -442,7 +483,7 @@ def hull_says(run: Lesson, i: int, lang: str) -> str:
 
 def pieces(run: Lesson, i: int) -> pd.DataFrame:
     """For each column of the output and each key: the value, its weight, and their product."""
-    share = triad.output_terms(run.trace, i) + 0.0
+    share = _drawn(triad.output_terms(run.trace, i) + 0.0)
     return pd.DataFrame(
         [
             {"channel": c + 1, "token": run.given.tokens[j], "x": run.trace.v[j, c].item(),
@@ -453,9 +494,8 @@ def pieces(run: Lesson, i: int) -> pd.DataFrame:
     )  # fmt: skip
 
 
-def prediction(key: tuple, i: int, j: int, lang: str) -> tuple[str, list[str], int, str]:
+def prediction(run: Lesson, i: int, j: int, lang: str) -> tuple[str, list[str], int, str]:
     """A question about the tensors on screen, its answers, the right one, and why."""
-    run = lesson(*key)
     tokens = run.given.tokens
     asked = removal(run, i)
     if asked is not None:
@@ -463,7 +503,7 @@ def prediction(key: tuple, i: int, j: int, lang: str) -> tuple[str, list[str], i
         shares = {"before": asked.before, "lost": asked.lost, "after": asked.after}
         answers = [words.ANSWER(lang, share=share) for share in asked.answers]
         return words.ASK_REMOVAL(lang, **names, **shares), answers, asked.right, words.BECAUSE_REMOVAL(lang, **shares)
-    values = moves(*key, "double", 0)[2]
+    values = moves_of(run, "double", 0)[2]
     right = 1 if values.weights == 0 else 0
     because = words.BECAUSE_VALUES(lang, weights=values.weights, output=values.output)
     return words.ASK_VALUES(lang, q=tokens[i], k=tokens[j]), [m(lang) for m in words.ANSWERS_VALUES], right, because

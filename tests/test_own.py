@@ -1,0 +1,182 @@
+"""A viewer's own q, k, v on the pages: shown as they are, held by this session alone, refused in plain text."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+import torch
+import torch.nn.functional as F
+from streamlit.testing.v1 import AppTest
+
+from qkv_core import bring, scripts, settings
+from qkv_core.text import own as words
+from qkv_core.text import triad as triad_words
+from qkv_core.ui import own
+from qkv_core.ui.cached import triad as triad_cached
+from tests.app import assert_healthy, go, open_page
+from tests.app import words as screen
+from tests.test_bring import npz, pt, safe
+
+ROOT = Path(__file__).resolve().parents[1]
+
+
+def tensors(B: int = 2, h: int = 3, T_q: int = 5, T_k: int = 5, d_k: int = 4, d_v: int = 3) -> dict[str, torch.Tensor]:
+    g = torch.Generator().manual_seed(7)
+    return {name: torch.randn(B, h, T, d, generator=g) for name, T, d in (("q", T_q, d_k), ("k", T_k, d_k), ("v", T_k, d_v))}
+
+
+def upload(at: AppTest, name: str, data: bytes) -> AppTest:
+    at.file_uploader[0].upload(name, data, "application/octet-stream").run()
+    return at
+
+
+def paste(at: AppTest, text: str) -> AppTest:
+    box = next(a for a in at.text_area if a.key.startswith("own_json"))
+    box.set_value(text).run()
+    return at.button(key="own_use").click().run()
+
+
+def panel(at: AppTest, name: str) -> torch.Tensor:
+    """What the page computed, from the matrices it offers as files."""
+    return at.session_state["_screen"].matrices()[name]
+
+
+def test_the_limits_that_are_told_are_those_of_the_core() -> None:
+    assert own.LIMITS == {"T": bring.MAX_T, "d": bring.MAX_D, "megabytes": bring.MAX_BYTES // 1024**2, "numbers": bring.MAX_NUMBERS}
+    assert set(words.REFUSED) == set(bring.MESSAGES)
+    brought = bring.read_json(own.EXAMPLE)
+    assert brought.square
+
+
+def test_every_refusal_can_be_said_in_both_languages() -> None:
+    values = dict(name="n", got=1, most=2, kind="npz", line=1, column=2, found="x", axis="T", q=1, k=2, v=3)
+    for code, msg in words.REFUSED.items():
+        for lang in ("en", "es"):
+            shown = dict(values, got="(3,)") if code in ("dtype", "axes", "empty") else values
+            assert "{" not in msg(lang, **shown)
+
+
+@pytest.mark.parametrize("lang", ["en", "es"])
+def test_before_anything_is_brought_the_page_says_what_it_shows(lang: str) -> None:
+    at = open_page("triad", t_in="own", lang=lang)
+    assert_healthy(at)
+    assert triad_words.OWN_WAITING(lang) in screen(at)
+    assert "X" in at.session_state["_screen"].matrices()
+    assert words.LIMITS(lang, **own.LIMITS) in screen(at)
+
+
+@pytest.mark.parametrize("name, make", [("a.npz", npz), ("a.pt", pt), ("a.safetensors", safe)])
+@pytest.mark.parametrize("mask, tau, scale", [("none", 1.0, "sqrt_dk"), ("causal", 0.5, "none"), ("window", 2.0, "sqrt_dmodel")])
+def test_an_uploaded_file_is_the_triad_on_the_screen(name, make, mask, tau, scale) -> None:
+    given = tensors()
+    at = upload(open_page("triad", t_in="own", mask=mask, tau=str(tau), scale=scale, t_ob="2", t_oh="3"), name, make(given))
+    assert_healthy(at)
+    q, k, v = (given[n][1, 2].double() for n in "qkv")
+    by = {"sqrt_dk": 2.0, "none": 1.0, "sqrt_dmodel": 12**0.5}[scale] * tau
+    allowed = triad_cached.build_mask(mask, 5, 1, 1, 1)
+    assert torch.allclose(panel(at, "output"), F.scaled_dot_product_attention(q, k, v, allowed, scale=1 / by), atol=1e-9)
+    assert torch.equal(panel(at, "Q"), q) and "X" not in at.session_state["_screen"].matrices()
+    assert not at.file_uploader, "the raw file is let go"
+
+
+def test_batch_and_head_are_chosen_by_settings_and_a_link_beyond_them_is_brought_down() -> None:
+    given = tensors()
+    at = upload(open_page("triad", t_in="own", t_ob="9", t_oh="64", t_row="11"), "a.npz", npz(given))
+    assert_healthy(at)
+    values = at.session_state["_values"]
+    assert (values["t_ob"], values["t_oh"], values["t_row"]) == (2, 3, 2), "the row was brought down by the three tokens that were shown before"
+    at.select_slider(key="t_oh_page").set_value(1).run()
+    assert_healthy(at)
+    assert torch.equal(panel(at, "K"), given["k"][1, 0].double())
+
+
+@pytest.mark.parametrize("T, d_k, d_v", [(1, 1, 1), (12, 16, 17), (40, 1024, 1024), (13, 64, 2)])
+def test_every_size_is_drawn_and_long_ones_say_which_part_is(T: int, d_k: int, d_v: int) -> None:
+    given = tensors(1, 1, T, T, d_k, d_v)
+    at = upload(open_page("triad", t_in="own", t_ot="64"), "a.npz", npz(given))
+    assert_healthy(at)
+    first = max(T - 12, 0)
+    assert torch.equal(panel(at, "V"), given["v"][0, 0, first : first + 12].double())
+    part = triad_words.OWN_PART("en", most=12, first=first + 1, last=T, all=T)
+    assert (part in screen(at)) == (T > 12)
+    assert (triad_words.OWN_COLUMNS("en", drawn=8) in screen(at)) == (max(d_k, d_v) > 16)
+
+
+def test_pasted_json_is_taken_and_huge_numbers_stay_finite_on_the_screen() -> None:
+    at = paste(open_page("triad", t_in="own"), own.EXAMPLE)
+    assert_healthy(at)
+    assert panel(at, "V").tolist() == [[1, 2], [3, 4]]
+    at.button(key="own_remove").click().run()
+    assert_healthy(at)
+    assert triad_words.OWN_WAITING("en") in screen(at) and at.file_uploader
+    at = paste(at, json.dumps([[3e38, -3e38], [1e-40, 2e38]]))
+    assert_healthy(at)
+    assert words.NOTES["alike"]("en") in screen(at) and panel(at, "weights").isfinite().all()
+
+
+def test_more_keys_than_queries_is_said_and_nothing_breaks() -> None:
+    at = upload(open_page("triad", t_in="own"), "a.npz", npz(tensors(T_k=7)))
+    assert_healthy(at)
+    assert triad_words.OWN_UNEQUAL("en", T_q=5, T_k=7) in screen(at)
+
+
+@pytest.mark.parametrize("lang", ["en", "es"])
+def test_what_cant_be_taken_is_named_in_plain_text_and_the_box_stays(lang: str) -> None:
+    at = open_page("triad", t_in="own", lang=lang)
+    paste(at, '{"q": [[1]], "![x](http://a.invalid/b.png)": 1}')
+    assert_healthy(at)
+    told = [t.value for t in at.text if "![x](" in t.value]
+    assert told and not [m for m in at.markdown if "![x](" in m.value]
+    upload(at, "a.npz", b"no zip")
+    assert words.REFUSED["unreadable"](lang, kind="npz") in [t.value for t in at.text]
+    paste(at, "[[1, 2], [3, 4]]")
+    assert_healthy(at)
+    assert own.REFUSED not in at.session_state or at.session_state[own.REFUSED] is None
+
+
+def test_a_files_name_is_no_markup() -> None:
+    at = upload(open_page("triad", t_in="own"), "**x** ![i](http://a.invalid) $q$.npz", npz(tensors()))
+    assert_healthy(at)
+    assert any("![i](" in t.value for t in at.text)
+    assert "![i](" not in "".join(m.value for m in at.markdown) + "".join(c.value for c in at.caption)
+
+
+def test_another_viewer_and_the_link_know_nothing_of_them() -> None:
+    at = upload(open_page("triad", t_in="own"), "a.npz", npz(tensors()))
+    link = dict(at.query_params)
+    assert set(link) == {"t_in"}
+    other = open_page("triad", **{key: value[0] if isinstance(value, list) else value for key, value in link.items()})
+    assert own.HELD not in other.session_state
+    assert triad_words.OWN_WAITING("en") in screen(other)
+
+
+def test_they_stay_when_the_viewer_comes_back_from_another_page() -> None:
+    given = tensors()
+    at = upload(open_page("triad", t_in="own"), "a.npz", npz(given))
+    at = go(go(at, "home"), "triad")
+    assert_healthy(at)
+    assert torch.equal(panel(at, "Q"), given["q"][0, 0].double())
+
+
+def test_nothing_of_them_enters_a_cache(monkeypatch: pytest.MonkeyPatch) -> None:
+    def cached(*_: object, **__: object) -> None:
+        raise AssertionError("a cache was asked")
+
+    at = upload(open_page("triad", t_in="own"), "a.npz", npz(tensors()))
+    for name in ("lesson", "panels", "moves"):
+        monkeypatch.setattr(triad_cached, name, cached)
+    at.run()
+    assert_healthy(at)
+
+
+def test_the_program_of_the_page_prints_its_numbers_from_the_file_it_offers(tmp_path: Path) -> None:
+    at = upload(open_page("triad", t_in="own", scale="sqrt_dmodel", t_oh="2", mask="causal"), "a.npz", npz(tensors()))
+    (tmp_path / "qkv_triad.pt").write_bytes(pt({n: x.clone() for n, x in at.session_state["_screen"].matrices().items()}))
+    program = scripts.script("triad", {**settings.defaults(), **at.session_state["_values"]}, "en")
+    out = subprocess.run([sys.executable, "-c", program], cwd=tmp_path, capture_output=True, text=True, check=True).stdout
+    assert f"weight {panel(at, 'weights')[1, 1]:.6f}" in out
+    assert "  ".join(f"{x:10.4f}" for x in panel(at, "output")[4].tolist()) in out
