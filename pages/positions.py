@@ -40,7 +40,7 @@ from qkv_core.charts import positions as charts  # noqa: E402
 from qkv_core.ui.cached import positions as cached  # noqa: E402
 
 dark = show.look().dark
-names = (say(words.HERE, pos=pos), say(words.THERE, later=later))
+names = (say(words.HERE), say(words.THERE))
 first, last = cached.ends(d)
 turn = cached.turn(n, d, pos, k, seed)
 shuffled = cached.shuffled(state.get("p_order"))
@@ -336,4 +336,5 @@ predict()
 shuffle()
 rope()
 show.try_this("positions", words.TRY)
+show.matrices(lambda: cached.tensors(n, d, k, shuffled))
 show.code(*cached.CODE)

@@ -320,3 +320,39 @@ def test_rope_that_slows_down_turns_its_check_red(cached, monkeypatch, fresh_cac
     right = cached.core.rope
     monkeypatch.setattr(cached.core, "rope", lambda x, places, base=1e4: right(x, torch.as_tensor(places).double().sqrt(), base))
     assert red(open_page("positions")) == 1
+
+
+# what is taken home
+
+
+@pytest.mark.parametrize("lang", ["en", "es"])
+@pytest.mark.parametrize("n, d, pos, k, order", [(128, 64, 20, 5, "201"), (4, 2, 3, 3, "102"), (96, 12, 50, 64, "210")])
+def test_the_program_prints_the_digits_of_the_page(cached, n, d, pos, k, order, lang) -> None:
+    import subprocess
+    import sys
+
+    from qkv_core import scripts
+
+    pairs = (0, d // 2 - 1) if d > 2 else (0,)
+    values = {**settings.defaults(), "p_n": n, "p_d": d, "p_pos": pos, "p_k": k, "p_pairs": pairs, "p_order": order, "seed": 42}
+    source = scripts.script("positions", values, lang)
+    out = subprocess.run([sys.executable, "-c", source], capture_output=True, text=True, check=True).stdout.splitlines()
+    row, run = cached.dots(n, d).frame.loc[k], cached.shuffled(order)
+    lambdas = cached.core.wavelengths(d)
+    assert out[: len(pairs)] == [f"pair {pair}: {lambdas[pair]:,.2f}" for pair in pairs]
+    assert [float(line.split()[-1]) <= 1e-5 for line in out if f"over {n} positions" in line] == [True]
+    assert [line for line in out if " . " in line] == [f"{a} . {b} = {dot:.4f}" for a, b, dot in cached.examples(n, d, k)]
+    assert f"sum of cos(k omega_i) = {row['theory']:.4f}" in out
+    for name, check in (("without positions", run.without), ("with positions", run.added)):
+        at = out.index(name) + 1
+        assert [line.split() for line in out[at : at + 3]] == [[f"{x:.3f}" for x in line] for line in check.after.output.tolist()]
+        assert float(out[at + 3].split()[-1]) == pytest.approx(check.difference, rel=0.06, abs=1e-6)
+    gap = cached.rope(n, d, 42).gap
+    assert float(out[-2].split()[-1]) < 1e-5 and out[-1].endswith(f"{gap['added']:.2f}")
+
+
+def test_the_tensors_can_be_taken_away(cached) -> None:
+    found = cached.tensors(16, 8, 3, cached.shuffled("201"))
+    assert (found["PE"][:13] @ found["R_k"].T - found["PE"][3:]).abs().max() < 1e-6
+    assert (found["output_shuffled"] - found["output"][[2, 0, 1]]).abs().max() < 1e-6
+    assert len(found) == 7

@@ -225,11 +225,15 @@ def dots(frame: pd.DataFrame, look: Look, *, n: int, x_title: str, y_title: str,
     layers = [
         whole.transform_filter("datum.chosen").mark_rule(color=p.muted, strokeWidth=1.5, strokeDash=[2, 3]),
         whole.mark_area(color=p.scores, opacity=0.3).encode(y=y("low"), y2="high:Q"),
-        both.mark_line().encode(
-            y=y("value"),
-            color=alt.Color("line:N", scale=alt.Scale(range=[p.scores, p.theory], **scale), legend=legend),
-            strokeDash=alt.StrokeDash("line:N", scale=alt.Scale(range=[[1, 0], [1, 4]], **scale), legend=legend),
-            strokeWidth=alt.StrokeWidth("line:N", scale=alt.Scale(range=[4, 2], **scale), legend=legend),
+        *(
+            both.transform_filter(f"datum.line == '{line}'")
+            .mark_line(strokeWidth=width)
+            .encode(
+                y=y("value"),
+                color=alt.Color("line:N", scale=alt.Scale(range=[p.scores, p.theory], **scale), legend=legend),
+                strokeDash=alt.StrokeDash("line:N", scale=alt.Scale(range=[[1, 0], [1, 4]], **scale), legend=legend),
+            )
+            for line, width in (("mean", 4), ("theory", 2))
         ),
         whole.mark_rule(opacity=0, strokeWidth=6).encode(tooltip=tips),
         whole.transform_filter("datum.chosen")

@@ -7,6 +7,7 @@ import math
 import struct
 import zlib
 from dataclasses import dataclass
+from typing import Any
 
 import pandas as pd
 import streamlit as st
@@ -68,7 +69,7 @@ def marks(n: int, d: int, pos: int, k: int, dark: bool) -> pd.DataFrame:
     return pd.DataFrame(rows)
 
 
-@st.cache_data(show_spinner=False, max_entries=256)
+@st.cache_resource(show_spinner=False, max_entries=256)
 def two_rows(d: int, pos: int, k: int) -> pd.DataFrame:
     """DataFrame[dim, pair, wavelength, here, there]: the encodings of pos and of pos + k, a row a dimension."""
     encoding = core.sinusoidal_encoding(pos + k + 1, d)
@@ -104,7 +105,7 @@ def clock_pairs(d: int) -> tuple[int, ...]:
     return tuple(round(i * (m - 1) / max(count - 1, 1)) for i in range(count))
 
 
-@st.cache_data(show_spinner=False, max_entries=256)
+@st.cache_resource(show_spinner=False, max_entries=256)
 def clocks(d: int, pos: int, k: int, lang: str) -> pd.DataFrame:
     """The hands of both positions, the later one behind, so that the chosen one is on top."""
     pairs = list(clock_pairs(d))
@@ -130,20 +131,14 @@ def short(wavelength: float, lang: str) -> str:
     return number(wavelength, f",.{digits}f", lang)
 
 
-@st.cache_data(show_spinner=False, max_entries=256)
+@st.cache_resource(show_spinner=False, max_entries=256)
 def waves(n: int, d: int, pairs: tuple[int, ...], pos: int, k: int, lang: str, name: str) -> pd.DataFrame:
     """The marks of the waves. name: how a row is called, with {pair}, {sin}, {cos} and {wavelength}."""
-    dims = [dim for pair in pairs for dim in (2 * pair, 2 * pair + 1)]
-    frame = core.waves(n, d, dims)
-    shelf = frame["pair"].map({pair: -r for r, pair in enumerate(pairs)})
-    lines = pd.DataFrame(
-        {"kind": "wave", "wave": frame["kind"], "dim": frame["dim"], "pos": frame["pos"], "height": shelf + SWING * frame["value"], "text": ""}
-    )
+    lines = _lines(n, d, pairs)
     parts = [lines]
     for kind, place in (("here", pos), ("there", pos + k)):
-        at = lines[frame["pos"] == place]
-        values = frame["value"][frame["pos"] == place]
-        parts.append(at.assign(kind=kind, text=[number(v, ".4f", lang) for v in values]))
+        at = lines[lines["pos"] == place]
+        parts.append(at.assign(kind=kind, text=[number(value, ".4f", lang) for value in at["value"]]))
     lambdas = core.wavelengths(d).tolist()
     names = [
         {
@@ -152,14 +147,23 @@ def waves(n: int, d: int, pairs: tuple[int, ...], pos: int, k: int, lang: str, n
         }
         for r, pair in enumerate(pairs)
     ]  # fmt: skip
-    return pd.concat([*parts, pd.DataFrame(names)], ignore_index=True)
+    return pd.concat([*parts, pd.DataFrame(names)], ignore_index=True).drop(columns="value")
+
+
+@st.cache_resource(show_spinner=False, max_entries=128)
+def _lines(n: int, d: int, pairs: tuple[int, ...]) -> pd.DataFrame:
+    """The waves themselves, each pair on a row of its own."""
+    frame = core.waves(n, d, [dim for pair in pairs for dim in (2 * pair, 2 * pair + 1)])
+    row = frame["pair"].map({pair: -r for r, pair in enumerate(pairs)})
+    columns = {name: frame[name] for name in ("dim", "pos", "value")}
+    return pd.DataFrame({"kind": "wave", "wave": frame["kind"], "text": "", "height": row + SWING * frame["value"], **columns})
 
 
 SWING = 0.3
 """How high a wave of 1 rises on its row of height 1."""
 
 
-@st.cache_data(show_spinner=False, max_entries=128)
+@st.cache_resource(show_spinner=False, max_entries=128)
 def wave_table(n: int, d: int, pairs: tuple[int, ...]) -> pd.DataFrame:
     """DataFrame[pos, dim_0, dim_1, ...] of the chosen dimensions."""
     encoding = core.sinusoidal_encoding(n, d)
@@ -236,6 +240,7 @@ def dots(n: int, d: int) -> Dots:
     return Dots(frame, core.offset_check(frame))
 
 
+@st.cache_resource(show_spinner=False, max_entries=256)
 def dot_marks(n: int, d: int, k: int) -> pd.DataFrame:
     frame = dots(n, d).frame
     return frame[["offset", "low", "high", "mean", "theory"]].assign(chosen=frame["offset"] == k)
@@ -330,6 +335,17 @@ def joined(frames: list[pd.DataFrame]) -> pd.DataFrame:
     return pd.concat(frames, ignore_index=True)
 
 
+def tensors(n: int, d: int, k: int, run: Shuffled) -> dict[str, torch.Tensor]:
+    """The tensors of the page, by name."""
+    both = {"": run.without, "_positions": run.added}
+    outputs = {
+        f"output{name}{when}": trace.output
+        for name, check in both.items()
+        for when, trace in (("", check.before), ("_shuffled", check.after))
+    }
+    return {"PE": core.sinusoidal_encoding(n, d), "R_k": core.rotation(k, d), "wavelengths": core.wavelengths(d), **outputs}
+
+
 # --- RoPE ---------------------------------------------------------------------------------------------------------
 
 
@@ -347,3 +363,11 @@ def rope(n: int, d: int, seed: int) -> Rope:
     frame = core.rope_scores(n, d, seed)
     gap = (frame["high"] - frame["low"]).groupby(frame["arm"]).max()
     return Rope(frame, core.rope_check(d, seed=seed), {arm: float(gap[arm]) for arm in charts.ARMS})
+
+
+def warm_up(values: dict[str, Any]) -> None:
+    """What the page asks for first, with every setting at its default."""
+    n, d, pos, k, pairs, seed = (values[key] for key in ("p_n", "p_d", "p_pos", "p_k", "p_pairs", "seed"))
+    picture(n, d, False), two_rows(d, pos, k), _lines(n, d, pairs), wave_table(n, d, pairs)
+    turn(n, d, pos, k, seed), dot_marks(n, d, k), examples(n, d, k), rope(n, d, seed)
+    nearest(n, d, k, values["p_noise"], seed), shuffled(values["p_order"])
