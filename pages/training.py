@@ -143,14 +143,14 @@ def told() -> None:
         st.warning(lost, icon=":material/error_outline:")
 
 
-def measure(name: str, called: str, *, pixels: int, log: bool = False, share: bool = False, **more) -> int:
+def measure(name: str, called: str, *, pixels: int, log: bool = False, share: bool = False, words: bool = False, **more) -> int:
+    """One measure over the steps; the numbers it ends at stand under it where `words` says so. How many points are left out."""
     frame, left_out = cached.lines(summary(), name, log, cached.POINTS if name == "loss" else cached.FEW)
-    now = cached.now(summary(), name)
     part = text.SHARE_PART if share else text.LINE_PART
-    says = say(text.LINE_SAYS, title=called, step=play.step, parts=text.listed(part, names, now, "value", lang))
     show.chart(
-        charts.lines, frame, key=f"tr_{name}", says=says, caption=False, arms=ARMS, x_title=say(text.STEP_AXIS),
-        log=log, share=share, pixels=pixels, end=play.end, **more,
+        charts.lines, frame, key=f"tr_{name}", says=text.listed(part, names, cached.now(summary(), name), "value", lang),
+        alt=called, caption=words, arms=ARMS, x_title=say(text.STEP_AXIS), log=log, share=share, pixels=pixels, end=play.end,
+        **more,
     )  # fmt: skip
     return left_out
 
@@ -225,7 +225,7 @@ def inside() -> None:
         with place:
             share = name in shares
             title = say(text.MEASURES[name])
-            measure(name, title, pixels=150, share=share, log=not share, title=title, legend=False)
+            measure(name, title, pixels=150, share=share, log=not share, words=True, title=title, legend=False)
 
 
 def maps(code: str, name: str, mark: str, moment) -> None:
@@ -243,9 +243,9 @@ def maps(code: str, name: str, mark: str, moment) -> None:
                 base.cells(values, texts, moment.tokens, moment.tokens),
                 key=f"tr_map_{code}_{layer}",
                 says=say(
-                    text.MAP_SAYS, name=name, seed=str(moment.seed), step=moment.step, decided=cached.decided(moment)
+                    text.MAP_SAYS, seed=str(moment.seed), step=moment.step, decided=cached.decided(weights)
                 ),
-                caption=False,
+                alt=f"{name} {layer + 1}",
                 symbol="weights",
                 row_labels=moment.tokens,
                 col_labels=moment.tokens,

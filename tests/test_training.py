@@ -442,7 +442,7 @@ def test_the_presets_say_what_the_study_says() -> None:
     trainer, (two, one) = counts_of("layers")
     assert (two.solved, one.solved) == (12, 0)
     trainer, (with_scale, without, slower) = counts_of("rescue")
-    assert (with_scale.solved, slower.solved) == (12, 12) and without.solved <= 2
+    assert with_scale.solved == 12 and slower.solved >= 10 and slower.low > without.high, (with_scale, without, slower)
     trainer, counts = counts_of("too_fast")
     assert all(c.diverged > 0 for c in counts)
     trainer, counts = counts_of("lesson")

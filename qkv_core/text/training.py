@@ -306,7 +306,6 @@ ZOOM = Msg(
     en="Line: median over the runs. Band: the middle half. Shift + wheel zooms, Shift + drag moves, double click restores.",
     es="Línea: mediana de los entrenamientos. Banda: la mitad central. Mayús + rueda acerca, Mayús + arrastrar mueve, doble clic restablece.",
 )
-LINE_SAYS = Msg(en="{title} at step {step:,}: {parts}.", es="{title} en el paso {step:,}: {parts}.")
 LINE_PART = Msg(en="{name} {value:.3g}", es="{name} {value:.3g}")
 SHARE_PART = Msg(en="{name} {value:.0%}", es="{name} {value:.0%}")
 MEASURES = {
@@ -322,8 +321,8 @@ MAPS = Msg(en="The attention map of run {run}, step {step:,}", es="El mapa de at
 MAP_TITLE = Msg(en="**{mark} {name}**", es="**{mark} {name}**")
 LAYER = Msg(en="layer {layer}", es="capa {layer}")
 MAP_SAYS = Msg(
-    en="{name}, seed {seed}, step {step:,}: {decided:.0%} of the rows give more than 99 % to one key.",
-    es="{name}, semilla {seed}, paso {step:,}: el {decided:.0%} de las filas da más del 99 % a una sola clave.",
+    en="Seed {seed}, step {step:,}: {decided:.0%} of the rows give more than 99 % to one key.",
+    es="Semilla {seed}, paso {step:,}: el {decided:.0%} de las filas da más del 99 % a una sola clave.",
 )
 QUERIES = Msg(en="queries", es="consultas")
 KEYS = Msg(en="keys", es="claves")

@@ -45,6 +45,7 @@ def chart(
     height: Any = "content",
     on_select: Any = "ignore",
     caption: bool = True,
+    alt: str | None = None,
     **labels: Any,
 ) -> None:
     """Draws `draw(frame, look, **labels)`, the sentence that describes it, and the table behind it.
@@ -59,13 +60,15 @@ def chart(
             under the picture.
         columns: the table behind the chart; without it no table is drawn.
         data: another frame for that table, where the marks' own is not what a person wants to read.
+        alt: a name for screen readers in place of `says`, for a chart that moves by itself: a new one makes the browser
+            build the chart anew. What `says` tells should then stand in words beside it.
     """
     names = frame_.column_names if hasattr(frame_, "column_names") else frame_.columns
     labelled = tuple(sorted(labels.items()))
     spec = _spec(draw, look(), labelled, tuple(names))
     screen.of_session().chart = screen.Drawn(key, draw, labelled, tuple(names))
     st.vega_lite_chart(
-        frame_, spec, key=key, alt=_plain(says), width=width, height=height, on_select=on_select
+        frame_, spec, key=key, alt=_plain(says) if alt is None else alt, width=width, height=height, on_select=on_select
     )
     if caption:
         st.caption(says)

@@ -16,6 +16,7 @@ import torch
 from qkv_core import device as devices
 from qkv_core import settings
 from qkv_core.attention import nearest_heads
+from qkv_core.nets import FROZEN
 from qkv_core.experiment import CAT_SAT, Arm, Config, own, score_factor
 from qkv_core.records import ArmCount, Moment, Records, wilson_interval
 from qkv_core.replay import Replay, look
@@ -194,10 +195,9 @@ def average_gradient(records: Records, arm: int) -> float:
     return values[torch.isfinite(values)].double().mean().item()
 
 
-def decided(moment: Moment) -> float:
-    """The share of rows with a weight above .99 in the maps on screen."""
-    peaks = torch.cat([w.amax(-1).flatten() for w in moment.weights])
-    return (peaks > 0.99).double().mean().item()
+def decided(weights: torch.Tensor) -> float:
+    """The share of rows of a layer (h, T, T) with a weight above .99."""
+    return (weights.amax(-1) > FROZEN).double().mean().item()
 
 
 def stops(step: int, most: int = 1000) -> list[int]:
