@@ -121,7 +121,7 @@ def timings(kept: timing.Timing) -> None:
                 kept.marks(axis, names),
                 key=f"complexity_timed_{axis}",
                 says=words.timed_says(kept.found, axis, lang),
-                names=names,
+                names=tuple((code, say(words.SHORT[code])) for code in core.LAYERS),
                 low=low,
                 high=high,
                 x_title=say(words.TIMED_X[axis]),

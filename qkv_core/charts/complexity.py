@@ -106,9 +106,10 @@ def operations(
         cross.mark_point(filled=False, size=420, strokeWidth=2.5, color=p.text, opacity=1),
         *(
             cross.transform_filter(f"datum.n {side} {NARROW}")
-            .mark_text(align=align, dx=dx, dy=-12, baseline="bottom", fontSize=LABEL_SIZE + 1, fontWeight=700, color=p.text)
+            .mark_text(align=align, dx=dx, dy=-12, baseline="bottom", fontSize=LABEL_SIZE + 1, fontWeight=700, **ink)
             .encode(y=foot, text="label:N")
             for side, align, dx in (("<", "left", 8), (">=", "right", -8))
+            for ink in ({"color": p.background, "stroke": p.background, "strokeWidth": 6, "strokeJoin": "round"}, {"color": p.text})
         ),
     ).properties(height=330, autosize=FIT)
 

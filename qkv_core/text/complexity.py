@@ -26,7 +26,12 @@ CURVES = {
     "convolutional": Msg(en="convolution", es="convolución"),
 }
 """Both convolutions cost the same, so one curve stands for both."""
-SYMBOLS = {"n": "n", "d": "d"}
+SHORT = {
+    **LAYERS,
+    "convolutional": Msg(en="conv., contiguous", es="conv. contigua"),
+    "dilated": Msg(en="conv., dilated", es="conv. dilatada"),
+}
+"""For a legend that fits a phone."""
 
 # The answer
 
@@ -349,8 +354,8 @@ RATIO_SAME = Msg(en="the same, as n = dₖ", es="lo mismo, ya que n = dₖ")
 MEMORY_X = Msg(en="tokens n", es="tokens n")
 MEMORY_Y = Msg(en="memory", es="memoria")
 ARMS = {
-    "weights": Msg(en="with all weights", es="con todos los pesos"),
-    "fused": Msg(en="fused kernel", es="núcleo fusionado"),
+    "weights": Msg(en="all weights", es="todos los pesos"),
+    "fused": Msg(en="fused kernel", es="fusionado"),
 }
 MEMORY_SAYS = Msg(
     en="Lines: by formula. Marks: the most bytes that PyTorch held at once beyond q, k and v on the CPU; at {T:,d} tokens, **{explicit}** with all weights and "
