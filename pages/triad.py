@@ -16,7 +16,7 @@ cat = asked == "cat" or asked == "own" and mine is None
 
 st.markdown(say(words.LEAD))
 with st.container(horizontal=True, vertical_alignment="bottom", gap="medium"):
-    with st.container(width=360):
+    with st.container(width=400):
         controls.segments("t_in", words.INPUT, words.INPUTS)
     with st.container(width=220):
         controls.shared("mask")
@@ -31,7 +31,7 @@ with st.container(horizontal=True, vertical_alignment="bottom", gap="medium"):
                 controls.steps(key, label)
         with st.container(width=260):
             controls.shared("d_k")
-    about = st.container(width=480) if asked == "cat" else None
+    about = st.container(width=440) if asked == "cat" else None
 if asked == "own":
     own.box()
     if brought is None:

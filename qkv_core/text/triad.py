@@ -33,7 +33,7 @@ INPUT = Msg(en="Input", es="Entrada")
 INPUTS = {
     "cat": Msg(en="“The cat sat”", es="«The cat sat»"),
     "random": Msg(en="random, from the seed", es="al azar, con la semilla"),
-    "own": Msg(en="your own q, k, v", es="sus propias q, k, v"),
+    "own": Msg(en="your own", es="las suyas"),
 }
 OWN_WAITING = Msg(
     en="Until your numbers are here, “The cat sat” is shown below.",
