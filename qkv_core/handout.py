@@ -14,6 +14,9 @@ from dataclasses import dataclass
 MAX_ROWS = 40
 """Rows of a long table that are printed; the rest is told as a number."""
 
+WIDE = 84
+"""Signs of a table's longest cells together, above which it is set smaller and its cells may break."""
+
 SMALL = 345
 """Pixels: the width of a picture that shares its line."""
 
@@ -210,7 +213,13 @@ def _block(block: Block, i: int, left_out: Callable[[int], str]) -> str:
 
 
 def _table(table: Table, left_out: Callable[[int], str]) -> str:
-    write = inline if table.markup else html.escape
+    signs = sum(max((len(bare(row[c])) for row in table.rows), default=0) for c in range(len(table.head)))
+    wide = signs > WIDE
+
+    def write(text: str) -> str:
+        text = text.replace("\u00a0", " ") if wide else text  # on paper nothing scrolls: long cells take two lines
+        return inline(text) if table.markup else html.escape(text)
+
     right = ["right" if c in table.right else "" for c in range(len(table.head))]
     head = "".join(f'<th scope="col" class="{r}">{write(text)}</th>' for text, r in zip(table.head, right))
     rows = "".join(
@@ -218,8 +227,8 @@ def _table(table: Table, left_out: Callable[[int], str]) -> str:
     )
     left = table.total - len(table.rows)
     more = f'<p class="small">{html.escape(left_out(left))}</p>' if left > 0 else ""
-    wide = ' class="wide"' if len(table.head) > 8 else ""
-    return f'<div class="table"><table{wide}><thead><tr>{head}</tr></thead><tbody>{rows}</tbody></table>{more}</div>'
+    small = ' class="wide"' if wide else ""
+    return f'<div class="table"><table{small}><thead><tr>{head}</tr></thead><tbody>{rows}</tbody></table>{more}</div>'
 
 
 def _svg(svg: str, prefix: str, alt: str) -> str:
@@ -325,7 +334,7 @@ math { font-size: 1.05em }
 .settings div { display: flex; gap: 5pt } dt { color: var(--soft) } dd { margin: 0; font-weight: 600; font-variant-numeric: tabular-nums }
 figure { margin: .8em 0; break-inside: avoid } figure svg { max-width: 100%; height: auto; display: block }
 .table { overflow-x: auto; margin: .8em 0 } table { border-collapse: collapse; font-size: 10pt; font-variant-numeric: tabular-nums }
-table.wide { font-size: 8pt } th, td { text-align: left; padding: 2pt 8pt 2pt 0; border-bottom: 1px solid var(--line); vertical-align: top }
+table.wide { font-size: 8.5pt } table.wide td.right { white-space: normal } th, td { text-align: left; padding: 2pt 8pt 2pt 0; border-bottom: 1px solid var(--line); vertical-align: top }
 th { color: var(--soft); font-weight: 600 } .right { text-align: right; white-space: pre } thead { display: table-header-group } tr { break-inside: avoid }
 .row { display: flex; flex-wrap: wrap; gap: 4pt 8pt; align-items: center; margin: .6em 0; break-inside: avoid }
 .panels { display: flex; flex-wrap: wrap; gap: 6pt 14pt; align-items: flex-start } .panel { break-inside: avoid; max-width: 100% } .panel figure { margin: .2em 0 } .panel figcaption { width: 0; min-width: 100% }

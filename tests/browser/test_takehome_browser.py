@@ -8,6 +8,8 @@ from typing import Any
 
 import pytest
 
+from qkv_core.ui import lessons, take_home
+from tests.app import open_page
 from tests.browser.driver import Visitor, visitor
 from tests.conftest import Server
 
@@ -80,3 +82,21 @@ def test_the_handout_and_the_program_follow_a_part_of_the_page_that_was_drawn_al
         v.page.locator(".st-key-take_home").get_by_role("tab").first.click()
         assert "i, j = 2, 1" in v.page.locator(".st-key-take_home").get_by_test_id("stCode").first.inner_text()
         assert v.trouble == []
+
+
+@pytest.mark.parametrize("page", lessons.ORDER)
+def test_nothing_in_a_handout_is_wider_than_its_paper(chromium: Any, tmp_path: Path, page: str) -> None:
+    at = open_page(page, lang="es")
+    file = tmp_path / "handout.html"
+    file.write_text(take_home.page_as_html(at.session_state["_screen"]), encoding="utf-8")
+    context = chromium.new_context(viewport={"width": 680, "height": 960}, offline=True)  # 180 mm
+    opened = context.new_page()
+    opened.emulate_media(media="print")
+    opened.goto(file.as_uri())
+    wide = opened.evaluate(
+        "[...document.querySelectorAll('body *')].filter(e => !e.closest('svg svg, math, defs') && "
+        "e.getBoundingClientRect().right > 681).map(e => e.tagName + ' ' + e.textContent.slice(0, 60)).slice(0, 5)"
+    )
+    pages = len(re.findall(rb"/Type\s*/Page\b", opened.pdf(prefer_css_page_size=True)))
+    context.close()
+    assert wide == [] and 1 < pages < 16
