@@ -3,7 +3,7 @@
 import streamlit as st
 
 from qkv_core.text import variance as words
-from qkv_core.ui import controls, show, state
+from qkv_core.ui import controls, own, show, state
 from qkv_core.ui.controls import say
 
 shared = state.shared()
@@ -124,3 +124,25 @@ with left:
 with right:
     show.try_this("variance", words.TRY)
 show.code(*cached.CODE)
+
+
+@state.fragment
+def own_numbers():
+    mine = own.section(words.OWN, words.OWN_LEAD, key="v_own")
+    if mine is None or mine[0] is None:
+        return
+    brought, place = mine
+    with place:
+        found = own.once("variance", lambda: cached.core.own_variance(brought.q, brought.k))
+        with st.container(horizontal=True, gap="large"):
+            for name, value in words.own_figures(found, lang):
+                st.metric(name, value, width="content")
+        for sentence in words.own_says(found, lang):
+            st.markdown(sentence)
+        show.checks((say(words.OWN_CHECK), found.difference, 1e-9))
+        show.small_table([say(name) for name in words.OWN_HEAD], words.own_rows(found, brought.q.shape[1], lang), numbers=())
+        if len(found.heads) > words.OWN_ROWS:
+            st.caption(say(words.OWN_MORE, shown=words.OWN_ROWS, all=len(found.heads)))
+
+
+own_numbers()

@@ -659,3 +659,64 @@ def _device(device: str | torch.device, entries: int) -> torch.device:
     if entries > MAX_ENTRIES:
         raise ValueError(f"n_samples times the largest d_k must be at most {MAX_ENTRIES:,}; got {entries:,}")
     return asked if asked.type == "cuda" and entries >= CUDA_WORTH else torch.device("cpu")
+
+
+@dataclass(frozen=True)
+class OwnVariance:
+    """The variance of q.k over every pair of given queries and keys, beside what the ideal says.
+
+    n: pairs. d_k: int, the ideal for entries of variance 1. variance: of q.k; scaled: of q.k / sqrt(d_k).
+    mean_q, mean_k, var_q, var_k: of all entries. entries: var_q var_k d_k, which independent entries of mean 0 would give.
+    heads: for each (b, h) the tuple (variance, entries) of its own pairs. difference: |variance - the trace formula|,
+    relative to the mean square of q.k.
+    """
+    n: int
+    d_k: int
+    variance: float
+    scaled: float
+    mean_q: float
+    mean_k: float
+    var_q: float
+    var_k: float
+    entries: float
+    heads: tuple[tuple[float, float], ...]
+    difference: float
+
+
+def own_variance(q: torch.Tensor, k: torch.Tensor) -> OwnVariance:
+    """Return the variance of q.k over all pairs of a query and a key of the same head.
+
+        Var(q.k) = mean (q.k)^2 - (mean q.k)^2,   over all B h T_q T_k pairs
+        checked by  sum_ij (q_i.k_j)^2 = trace(Q^T Q  K^T K)
+
+    The pairs share their vectors, so this describes the given tensors and is no estimate with an interval.
+
+    Args:
+        q: tensor (B, h, T_q, d_k). k: tensor (B, h, T_k, d_k). Finite; worked out in float64.
+    Returns:
+        OwnVariance.
+    Raises:
+        ValueError: for other shapes.
+    Source: Vaswani et al. 2017, section 3.2.1, footnote 4, is the ideal: Var(q.k) = d_k.
+    """
+    if q.dim() != 4 or k.dim() != 4 or q.shape[:2] != k.shape[:2] or q.shape[3] != k.shape[3]:
+        raise ValueError(f"needs q (B, h, T_q, d_k) and k (B, h, T_k, d_k), got {tuple(q.shape)} and {tuple(k.shape)}")
+    d_k = q.shape[-1]
+    q, k = q.detach().cpu().double().flatten(0, 1), k.detach().cpu().double().flatten(0, 1)
+    n = len(q) * q.shape[1] * k.shape[1]
+    sums, squares, traces, heads = [], [], [], []
+    for one_q, one_k in zip(q, k):                          # a head at a time: all pairs at once may be 32 million
+        dots = one_q @ one_k.T
+        sums.append(dots.sum().item())
+        squares.append(dots.square().sum().item())
+        traces.append(((one_q.T @ one_q) * (one_k.T @ one_k)).sum().item())
+        heads.append((dots.var(correction=0).item(), _entries(one_q, one_k)))
+    mean, mean_square = math.fsum(sums) / n, math.fsum(squares) / n
+    variance = max(mean_square - mean * mean, 0.0)
+    return OwnVariance(n, d_k, variance, variance / d_k, q.mean().item(), k.mean().item(), q.var(correction=0).item(),
+                       k.var(correction=0).item(), _entries(q, k), tuple(heads),
+                       abs(mean_square - math.fsum(traces) / n) / (mean_square or 1.0))
+
+
+def _entries(q: torch.Tensor, k: torch.Tensor) -> float:
+    return (q.var(correction=0) * k.var(correction=0) * q.shape[-1]).item()

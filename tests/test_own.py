@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import json
 import subprocess
 import sys
@@ -13,10 +14,13 @@ import torch.nn.functional as F
 from streamlit.testing.v1 import AppTest
 
 from qkv_core import bring, scripts, settings
+from qkv_core import variance as variance_core
 from qkv_core.text import own as words
 from qkv_core.text import triad as triad_words
+from qkv_core.text import variance as variance_words
 from qkv_core.ui import own
 from qkv_core.ui.cached import triad as triad_cached
+from qkv_core.variance import own_variance
 from tests.app import assert_healthy, go, open_page
 from tests.app import words as screen
 from tests.test_bring import npz, pt, safe
@@ -180,3 +184,49 @@ def test_the_program_of_the_page_prints_its_numbers_from_the_file_it_offers(tmp_
     out = subprocess.run([sys.executable, "-c", program], cwd=tmp_path, capture_output=True, text=True, check=True).stdout
     assert f"weight {panel(at, 'weights')[1, 1]:.6f}" in out
     assert "  ".join(f"{x:10.4f}" for x in panel(at, "output")[4].tolist()) in out
+
+
+# the variance page
+
+
+def opened(page: str, key: str, **link: str) -> AppTest:
+    at = open_page(page, **link)
+    at.session_state[key] = True
+    return at.run()
+
+
+@pytest.mark.parametrize("lang", ["en", "es"])
+def test_the_variance_page_sets_own_tensors_beside_the_ideal(lang: str) -> None:
+    given = tensors(T_k=7)
+    at = opened("variance", "v_own", lang=lang, v_n="1000")
+    assert_healthy(at)
+    assert variance_words.OWN_LEAD(lang) in screen(at)
+    upload(at, "a.npz", npz(given))
+    assert_healthy(at)
+    found = own_variance(given["q"], given["k"])
+    for sentence in variance_words.own_says(found, lang):
+        assert sentence in screen(at)
+    shown = {m.label: m.value for m in at.metric}
+    assert all(shown[name] == value for name, value in variance_words.own_figures(found, lang))
+    rows = [t.value for t in at.table if t.value.index.name == variance_words.OWN_HEAD[0](lang)]
+    assert len(rows[0]) == 6
+    assert set(at.query_params) <= {"v_n", "lang"}
+
+
+def test_own_tensors_that_do_not_vary_are_said_to_and_other_counts_follow() -> None:
+    at = opened("variance", "v_own", v_n="100")
+    paste(at, "[[1, 1], [1, 1]]")
+    assert_healthy(at)
+    assert variance_words.OWN_STILL("en") in screen(at)
+    at.button(key="own_remove").click().run()
+    upload(at, "a.npz", npz(tensors(4, 5)))
+    assert_healthy(at)
+    assert variance_words.OWN_MORE("en", shown=variance_words.OWN_ROWS, all=20) in screen(at)
+    assert at.session_state[own.HELD].results["variance"].n == 4 * 5 * 25
+
+
+def test_a_broken_sum_turns_the_variance_red(monkeypatch: pytest.MonkeyPatch) -> None:
+    right = variance_core.own_variance
+    monkeypatch.setattr(variance_core, "own_variance", lambda q, k: dataclasses.replace(right(q, k), difference=1e-3))
+    at = upload(opened("variance", "v_own", v_n="100"), "a.npz", npz(tensors()))
+    assert any(":material/error:" in m.value and variance_words.OWN_CHECK("en") in m.value for m in at.markdown)

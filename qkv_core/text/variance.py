@@ -345,6 +345,54 @@ TRY = {
     ),
 }
 
+# the viewer's own tensors
+
+OWN = Msg(en="Your own q and k, beside the ideal", es="Sus propias q y k, junto al ideal")
+OWN_LEAD = Msg(
+    en="Bring q and k from a model of yours, and see whether its dot products spread as the ideal says. The numbers above stay as they are.",
+    es="Traiga q y k de un modelo suyo y vea si sus productos escalares se dispersan como dice el ideal. Los números de arriba no cambian.",
+)
+OWN_MEASURED = Msg(en="Var(q·k), measured", es="Var(q·k), medida")
+OWN_IDEAL = Msg(en="dₖ, the ideal", es="dₖ, el ideal")
+OWN_ENTRIES = Msg(en="Var(q) · Var(k) · dₖ", es="Var(q) · Var(k) · dₖ")
+OWN_SCALED = Msg(en="Var(q·k / √dₖ)", es="Var(q·k / √dₖ)")
+OWN_SAYS = Msg(
+    en="Over all {n:,d} pairs of a query and a key of the same head, q·k has variance **{variance:,.4g}**: {ratio:,.3g} times the dₖ = {d_k:,d} "
+    "of entries with mean 0 and variance 1. Divided by √dₖ it is **{scaled:,.4g}**, where the ideal is 1.",
+    es="En los {n:,d} pares de una consulta y una clave de la misma cabeza, q·k tiene varianza **{variance:,.4g}**: {ratio:,.3g} veces el "
+    "dₖ = {d_k:,d} de entradas con media 0 y varianza 1. Dividida por √dₖ es **{scaled:,.4g}**; el ideal es 1.",
+)
+OWN_ENTRIES_SAY = Msg(
+    en="Your entries have Var(q) = {var_q:,.4g} and Var(k) = {var_k:,.4g}, with means {mean_q:,.3g} and {mean_k:,.3g}. Were they independent with "
+    "mean 0, q·k would have variance Var(q) · Var(k) · dₖ = {entries:,.4g}.",
+    es="Sus entradas tienen Var(q) = {var_q:,.4g} y Var(k) = {var_k:,.4g}, con medias {mean_q:,.3g} y {mean_k:,.3g}. Si fueran independientes y "
+    "de media 0, q·k tendría varianza Var(q) · Var(k) · dₖ = {entries:,.4g}.",
+)
+OWN_NEAR = Msg(
+    en="What was measured is {share:,.3g} times that: close to it.",
+    es="Lo medido es {share:,.3g} veces eso: cerca.",
+)
+OWN_FAR = Msg(
+    en="What was measured is {share:,.3g} times that. Means other than 0, channels of unequal variance, and channels that move together make "
+    "such a difference.",
+    es="Lo medido es {share:,.3g} veces eso. Las medias distintas de 0, los canales de varianza desigual y los canales que se mueven juntos "
+    "causan esa diferencia.",
+)
+OWN_STILL = Msg(
+    en="One of the two doesn’t vary at all, so there is nothing to compare.", es="Una de las dos no varía en absoluto, así que no hay nada que comparar."
+)
+OWN_HEAD = (
+    Msg(en="sequence, head", es="secuencia, cabeza"),
+    Msg(en="Var(q·k)", es="Var(q·k)"),
+    Msg(en="Var(q) · Var(k) · dₖ", es="Var(q) · Var(k) · dₖ"),
+    Msg(en="Var(q·k) / dₖ", es="Var(q·k) / dₖ"),
+)
+OWN_MORE = Msg(
+    en="The first {shown} of {all:,d} heads are listed; the figures count all of them.",
+    es="Se listan las primeras {shown} de {all:,d} cabezas; las cifras las cuentan todas.",
+)
+OWN_CHECK = Msg(en="trace(QᵀQ KᵀK)", es="traza(QᵀQ KᵀK)")
+
 
 def derivation(d_k: int, kappa: float, mean: float, rho: float, linear: bool, width: int, bias: bool, lang: str) -> list[str]:
     """The law in short lines of TeX, the current number under each term."""
@@ -515,3 +563,34 @@ def question(asked: Any, n: int, lang: str) -> tuple[str, list[str], int, str]:
         ratio=asked.large // asked.small,
     )
     return ASK(lang, small=asked.small, large=asked.large, n=n), [m(lang) for m in ANSWERS], asked.nearest, why
+
+
+NEAR = 0.1
+"""Relative: what is called close."""
+OWN_ROWS = 12
+
+
+def own_says(found: Any, lang: str) -> list[str]:
+    """What a viewer's own tensors (variance.OwnVariance) show, a sentence or two each."""
+    told = [OWN_SAYS(lang, n=found.n, variance=found.variance, ratio=found.variance / found.d_k, d_k=found.d_k, scaled=found.scaled)]
+    moments = {name: getattr(found, name) for name in ("var_q", "var_k", "mean_q", "mean_k", "entries")}
+    entries = OWN_ENTRIES_SAY(lang, **moments)
+    if not found.entries:
+        return [*told, f"{entries} {OWN_STILL(lang)}"]
+    share = found.variance / found.entries
+    return [*told, f"{entries} {(OWN_NEAR if abs(share - 1) <= NEAR else OWN_FAR)(lang, share=share)}"]
+
+
+def own_figures(found: Any, lang: str) -> list[tuple[str, str]]:
+    """The figures of a viewer's own tensors: name and number."""
+    values = ((OWN_MEASURED, found.variance), (OWN_IDEAL, found.d_k), (OWN_ENTRIES, found.entries), (OWN_SCALED, found.scaled))
+    return [(name(lang), number(value, ",.4g", lang)) for name, value in values]
+
+
+def own_rows(found: Any, heads: int, lang: str) -> list[list[str]]:
+    """A row a head, the first ones. heads: how many there are in a sequence."""
+    rows = []
+    for at, (variance, entries) in enumerate(found.heads[:OWN_ROWS]):
+        b, h = divmod(at, heads)
+        rows.append([f"{b + 1}, {h + 1}", *(number(x, ",.4g", lang) for x in (variance, entries, variance / found.d_k))])
+    return rows

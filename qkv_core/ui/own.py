@@ -5,12 +5,14 @@ They live in this viewer's session alone: no cache and no link ever sees them, a
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
 
 import streamlit as st
 
 from qkv_core import settings
+from qkv_core.text import Msg
 from qkv_core.text import own as words
 from qkv_core.ui import controls, state
 from qkv_core.ui.controls import say
@@ -37,10 +39,30 @@ EXAMPLE = '{"q": [[1, 0], [0, 1]], "k": [[1, 0], [0, 1]], "v": [[1, 2], [3, 4]]}
 
 @dataclass(frozen=True, eq=False)
 class Held:
-    """What a viewer brought, and the name of the file it came in ("" when it was pasted)."""
+    """What a viewer brought, the name of the file it came in ("" when it was pasted), and what pages made of it."""
 
     tensors: Brought
     name: str
+    results: dict[str, Any] = field(default_factory=dict)
+
+
+def once(name: str, compute: Callable[[], Any]) -> Any:
+    """What `compute` makes of the tensors, kept beside them in the session and gone with them."""
+    results = st.session_state[HELD].results
+    if name not in results:
+        results[name] = compute()
+    return results[name]
+
+
+def section(title: Msg, lead: Msg, key: str) -> tuple[Brought | None, Any] | None:
+    """A closed box under `title`, opened by the sentence `lead`; None while it is closed, else the tensors, if there are any, and the place to show them."""
+    opened = st.expander(say(title), icon=":material/upload_file:", key=key, on_change="rerun")
+    if not opened.open:
+        return None
+    with opened:
+        st.caption(say(lead))
+        box()
+    return held(), opened
 
 
 def held() -> Brought | None:
