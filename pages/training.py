@@ -51,7 +51,7 @@ def second_arm(kind: str) -> None:
 def transport() -> None:
     with st.container(horizontal=True, vertical_alignment="bottom", gap="small"):
         player.buttons(play, "tr", blocked=here.changed)
-        with st.container(width=215):
+        with st.container(width=235):
             speeds = {v: show.num(v, "d") if v else text.FULL for v in (5, 25, 100, 0)}
             controls.segments("tr_speed", text.SPEED, speeds)
         with st.container(width=250):
@@ -63,7 +63,7 @@ def transport() -> None:
 
 def scrubber() -> None:
     steps = cached.stops(play.step)
-    st.session_state["tr_look"] = min(steps, key=lambda step: abs(step - play.seen))
+    play.offered = st.session_state["tr_look"] = min(steps, key=lambda step: abs(step - play.seen))
     st.select_slider(
         say(text.LOOK),
         steps,
@@ -157,6 +157,7 @@ def measure(name: str, called: str, *, pixels: int, log: bool = False, share: bo
 
 def live() -> None:
     """The part that ticks: a slice of training, then what there is to see."""
+    state.ticks()
     if play.tick():
         st.rerun()
     left, right = st.columns((13, 8), gap="large")
@@ -208,6 +209,7 @@ def moments():
 
 def inside() -> None:
     """The maps and the answers of one run; it draws while another part trains."""
+    state.ticks()
     seen = moments()
     st.subheader(say(text.MAPS, run=state.get("tr_run"), step=seen[0].step), anchor=False)
     if config.task != "cat_sat":
@@ -230,7 +232,7 @@ def inside() -> None:
 
 def maps(code: str, name: str, mark: str, moment) -> None:
     T = len(moment.tokens)
-    cell = 76 if T <= 3 else 30
+    cell = 76 if T <= 3 else 30 if T < 10 else 23
     head = min(state.get("tr_head"), moment.weights[0].shape[0]) - 1
     for layer, weights in enumerate(moment.weights):
         with st.container(width=cell * T + 96, gap="xxsmall"):
@@ -253,7 +255,7 @@ def maps(code: str, name: str, mark: str, moment) -> None:
                 col_title=say(text.KEYS),
                 value_title=say(text.WEIGHT),
                 cell=cell,
-                row_height=56 if T <= 3 else 30,
+                row_height=56 if T <= 3 else 26,
                 numbers=T <= 3,
             )
 

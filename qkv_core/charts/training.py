@@ -17,7 +17,13 @@ Arms = tuple[tuple[str, str, str], ...]
 """(code, name, role) of each arm in the order of the legend; role is "scaled", "unscaled" or "theory"."""
 
 FIT = alt.AutoSizeParams(type="fit-x", contains="padding")
-DECADES = [10.0**i for i in range(-14, 5)]
+TICKS = alt.ExprRef(
+    "log(domain('y')[1] / domain('y')[0]) > 5 ? "
+    + json.dumps([float(f"1e{i}") for i in range(-14, 5)])
+    + " : "
+    + json.dumps([float(f"{n}e{i}") for i in range(-14, 5) for n in (1, 1.5, 2, 2.5, 3, 4, 5, 7)])
+)
+"""Ticks of a logarithmic axis: powers of ten where there are more than two of them, finer ones where there are not."""
 DASH = ([1, 0], [7, 4], [2, 3])
 MARK = ("circle", "square", "diamond")
 
@@ -59,8 +65,8 @@ def lines(
     if share:
         scale, axis = alt.Scale(domain=[0, 1], nice=False), alt.Axis(tickCount=3, format=".0%")
     elif log:
-        scale = alt.Scale(type="log", nice=True)
-        axis = alt.Axis(values=DECADES, format="~g", labelOverlap="parity")
+        scale = alt.Scale(type="log", nice=False)
+        axis = alt.Axis(values=TICKS, format="~g", labelOverlap="parity")
     else:
         scale, axis = alt.Scale(zero=True), alt.Axis(tickCount=4, format="~g")
     y = alt.Y("value:Q", title=y_title or None, scale=scale, axis=axis)

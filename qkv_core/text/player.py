@@ -33,7 +33,7 @@ TOLD = {
     ),
     "away": Msg(
         en="Welcome back: your run waits at step {step:,}. Play goes on.",
-        es="Bienvenido de nuevo: su entrenamiento espera en el paso {step:,}. «Iniciar» continúa.",
+        es="Su entrenamiento le espera en el paso {step:,}. «Iniciar» continúa.",
     ),
     "put_away": Msg(
         en="Your run of {step:,} steps was put away, since others needed the memory. Play trains it again from its seed.",

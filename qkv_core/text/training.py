@@ -61,7 +61,7 @@ SEEDS_HELP = Msg(
 )
 KIND = Msg(en="The arms differ in", es="Los brazos difieren en")
 KINDS = {
-    "scale": Msg(en="the divisor of the scores", es="el divisor de las puntuaciones"),
+    "scale": Msg(en="the divisor of the scores", es="el divisor"),
     "lr": Msg(en="the learning rate", es="la tasa de aprendizaje"),
     "tau": Msg(en="the temperature τ", es="la temperatura τ"),
     "heads": Msg(en="the number of heads", es="el número de cabezas"),

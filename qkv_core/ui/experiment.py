@@ -131,7 +131,9 @@ def take_task() -> None:
 
 
 def see(step: int) -> None:
-    player.of(PAGE).see(step)
+    """Looks back to a step, if it was a person who asked for it."""
+    if not state.in_tick():
+        player.of(PAGE).see(step)
 
 
 def link(scene_: Scene) -> tuple[str, int]:

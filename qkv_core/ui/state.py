@@ -27,6 +27,7 @@ PAGES = "_pages"
 TAKE_HOME = "take_home"
 """The key of the box with the page's program, which knows whether it is open."""
 MOVES = "_moves"
+TICKING = "_ticking"
 
 
 def begin(page: str) -> None:
@@ -111,6 +112,18 @@ def page() -> str:
 def moves() -> int:
     """How often the viewer went from one page to another."""
     return st.session_state.get(MOVES, 0)
+
+
+def ticks() -> None:
+    """Called by a part of a page that redraws itself by the clock and holds no controls."""
+    mine = getattr(get_script_run_ctx(), "fragment_ids_this_run", None) or ()
+    st.session_state[TICKING] = {*st.session_state.get(TICKING, ()), *mine}
+
+
+def in_tick() -> bool:
+    """Is this run such a redraw? What its browser says of the controls was sent before it saw what we last set."""
+    mine = getattr(get_script_run_ctx(), "fragment_ids_this_run", None) or ()
+    return bool(mine) and set(mine) <= st.session_state.get(TICKING, set())
 
 
 def problems() -> tuple[Problem, ...]:

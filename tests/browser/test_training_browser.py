@@ -118,6 +118,8 @@ def test_another_setting_asks_before_it_drops_the_run(chromium: Any, server: Ser
         press(v, "play")
         v.page.locator(".st-key-tr_play").wait_for()
         v.settled()
+        v.page.get_by_text(player_words.TOLD["done"]("en", step=40)).wait_for()
+        v.page.get_by_role("heading", name=text.MAPS("en", run=1, step=40)).wait_for()
         v.press("d_k_page", "ArrowLeft")
         v.page.locator(".st-key-tr_changed").wait_for()
         assert step(v) == 40
@@ -125,6 +127,19 @@ def test_another_setting_asks_before_it_drops_the_run(chromium: Any, server: Ser
         v.page.locator(".st-key-tr_changed").wait_for(state="detached")
         v.settled()
         assert v.shown("d_k_page") == "64" and step(v) == 40
+        assert v.trouble == []
+
+
+def test_a_preset_pressed_in_mid_run_is_not_undone_by_a_tick_on_its_way(chromium: Any, server: Server) -> None:
+    with visitor(chromium, server.url) as v:
+        v.open("/training?tr_until=20000&tr_seeds=2")
+        press(v, "play")
+        for key, d_k in (("small", "4"), ("large", "64"), ("small", "4")):
+            beyond(v, 5)
+            v.page.locator(f".st-key-try_training_{key} button:visible").click()
+            v.page.wait_for_timeout(2500)
+            assert v.page.locator(".st-key-tr_changed").count() == 0
+            assert (v.parameter("d_k") or "64") == d_k
         assert v.trouble == []
 
 
