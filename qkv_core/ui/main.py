@@ -107,7 +107,8 @@ def lesson(name: str, page: st.Page) -> None:
     except Exception:  # not BaseException: Streamlit steers reruns and stops with it
         logging.getLogger("qkv_lab").exception("page %s failed", name)
         st.container(key="failed").error(say(frame.FAILED), icon=":material/error:")
-    screen.end(state.values())
+    finally:
+        screen.end(state.values())
     take_home.box()
     st.divider()
     left, right = st.columns((3, 1), vertical_alignment="center")

@@ -189,6 +189,7 @@ def page_blocks(screen: Screen, pictures: bool = True) -> Iterator[Block]:
     """What is on the screen, in reading order."""
     lang = screen.values["lang"]
     elements = screens.blocks(screen, frozenset({frame.CODE(lang)}))
+    made = iter(drawings(screen, elements, "svg") if pictures else ())
     title = ""
     said = {handout.bare(e.markdown.body) for e, _ in elements if e.WhichOneof("type") == "markdown"}
     for element, drawn in elements:
@@ -216,8 +217,7 @@ def page_blocks(screen: Screen, pictures: bool = True) -> Iterator[Block]:
             yield handout.Table(tuple(head), tuple(map(tuple, kept)), right, kind == "table", len(rows))
         elif kind == "vega_lite_chart" and pictures:
             alt = element.vega_lite_chart.alt
-            svg = picture(screen, element, drawn, "svg")
-            yield handout.Figure(svg, "" if alt in said else alt, alt, drawn.key if drawn else "")
+            yield handout.Figure(next(made).decode(), "" if alt in said else alt, alt, drawn.key if drawn else "")
 
 
 def _markdown(markdown: Any, title: str) -> Iterator[Block]:
@@ -233,25 +233,26 @@ def _markdown(markdown: Any, title: str) -> Iterator[Block]:
         yield handout.Prose(title + body, kind == markdown.CAPTION)
 
 
-def picture(screen: Screen, element: Any, drawn: screens.Drawn | None, kind: str) -> Any:
-    """A chart of the screen as "svg" or "png", in the light theme's colours."""
+def drawings(screen: Screen, elements: list[tuple[Any, screens.Drawn | None]], kind: str) -> list[bytes]:
+    """The charts among `elements` as "svg" or "png", in the light theme's colours."""
     from qkv_core.charts import export
     from qkv_core.charts.base import Look
 
-    if drawn is None:
-        spec = json.loads(element.vega_lite_chart.spec)
-    else:
-        spec = show.spec_of(drawn, Look(dark=False, lang=screen.values["lang"]))
-    return getattr(export, kind)(spec, screens.rows_of(element))
+    look, charts = Look(dark=False, lang=screen.values["lang"]), []
+    for element, drawn in elements:
+        if element.WhichOneof("type") == "vega_lite_chart":
+            spec = show.spec_of(drawn, look) if drawn else json.loads(element.vega_lite_chart.spec)
+            charts.append((spec, screens.rows_of(element)))
+    return export.pictures(kind, charts)
 
 
 def charts_as(screen: Screen, kind: str) -> bytes:
     """All charts of the screen as files in a zip."""
-    out = io.BytesIO()
+    out, elements = io.BytesIO(), screens.blocks(screen, frozenset())
+    names = [drawn.key if drawn else f"chart_{n}" for n, (e, drawn) in enumerate(elements) if e.WhichOneof("type") == "vega_lite_chart"]
     with zipfile.ZipFile(out, "w", zipfile.ZIP_DEFLATED) as made:
-        for n, (element, drawn) in enumerate(screens.blocks(screen, frozenset()), start=1):
-            if element.WhichOneof("type") == "vega_lite_chart":
-                made.writestr(f"{drawn.key if drawn else f'chart_{n}'}.{kind}", picture(screen, element, drawn, kind))
+        for name, picture in zip(names, drawings(screen, elements, kind), strict=True):
+            made.writestr(f"{name}.{kind}", picture)
     return out.getvalue()
 
 
