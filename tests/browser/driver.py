@@ -90,7 +90,7 @@ def visitor(
     browser: Any, url: str, *, size: dict[str, int] = DESK, locale: str = "en-US", scheme: str = "light"
 ) -> Iterator[Visitor]:
     context = browser.new_context(viewport=size, locale=locale, color_scheme=scheme)
-    context.set_default_timeout(30_000)
+    context.set_default_timeout(60_000)
     try:
         yield Visitor(context.new_page(), url)
     finally:

@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 
 from qkv_core import settings
-from qkv_core.text import frame
+from qkv_core.text import frame, take_home
 from tests.browser.driver import DESK, PHONE, visitor
 from tests.conftest import ROOT, Server
 
@@ -167,8 +167,9 @@ def test_the_data_behind_a_picture_and_the_code_open_when_asked_and_download(chr
             button.click()
         lines = Path(download.value.path()).read_text().splitlines()
         assert len(lines) >= 3 and all(name.isidentifier() for name in lines[0].split(","))
-        v.page.get_by_text(frame.CODE("en")).first.click()
-        v.page.locator("code", has_text="def ").first.wait_for()
+        v.page.get_by_text(take_home.BOX("en")).click()
+        v.page.get_by_role("tab", name=take_home.SOURCE("en")).click()
+        v.page.locator("code:visible", has_text="def ").first.wait_for()
         assert v.trouble == [] and v.outside == []
 
 
