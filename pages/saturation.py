@@ -7,7 +7,7 @@ from qkv_core import settings
 from qkv_core.charts import base
 from qkv_core.charts import saturation as charts
 from qkv_core.text import saturation as text
-from qkv_core.ui import controls, show, state
+from qkv_core.ui import controls, own, show, state
 from qkv_core.ui.cached import saturation as cached
 from qkv_core.ui.controls import say
 
@@ -30,33 +30,37 @@ def one_row() -> None:
     for place, key in zip(st.columns(2, gap="medium"), ("d_k", "tau")):
         with place:
             controls.shared(key)
-    arms = tuple(names.items())
-    frame = cached.ten_frame(row, arms, say(text.PEAK_LABEL, key="{key}", weight="{weight}"), show.num)
+    weights_of(row, d_k, "saturation_row")
+
+
+def weights_of(shown: cached.Row, size: int, key: str) -> None:
+    arms = tuple((arm.code, say(text.DIVIDED[arm.scale])) for arm in shown.arms)
+    frame = cached.ten_frame(shown, arms, say(text.PEAK_LABEL, key="{key}", weight="{weight}"), show.num)
     show.chart(
         charts.weights,
         frame,
-        key="saturation_row",
-        says=text.row_says(row, d_k, tau, lang),
+        key=key,
+        says=text.row_says(shown, size, tau, lang),
         caption=False,
         columns=text.ROW_COLUMNS,
         data=frame.assign(arm=frame["name"], place=frame["key"] + 1)[list(text.ROW_COLUMNS)],
-        keys=n,
+        keys=len(shown.unscaled.weights),
         arms=arms,
         x_title=say(text.KEY),
         y_title=say(text.WEIGHT),
     )
 
 
-def in_numbers() -> None:
+def in_numbers(shown: cached.Row, divided_by: str) -> None:
     head = [say(text.MEASURE)]
     columns = []
-    for arm in row.arms:
-        head.append(f"{text.MARKS[arm.code]} {names[arm.code]}")
+    for arm in shown.arms:
+        head.append(f"{text.MARKS[arm.code]} {say(text.DIVIDED[arm.scale])}")
         values = (arm.peak, arm.entropy, arm.effective, arm.norm)
-        columns.append([text.emphasis(text.cell(value, lang), arm.code == row.chosen) for value in values])
+        columns.append([text.emphasis(text.cell(value, lang), arm.code == shown.chosen) for value in values])
     labels = [say(text.MEASURES[name]) for name in cached.MEASURES]
     show.small_table(head, list(zip(labels, *columns)), numbers=range(1, len(head)))
-    st.caption(say(text.CHOSEN, divisor=named))
+    st.caption(say(text.CHOSEN, divisor=divided_by))
 
 
 def checks() -> None:
@@ -246,7 +250,7 @@ left, right = st.columns((13, 8), gap="large")
 with left:
     one_row()
 with right:
-    in_numbers()
+    in_numbers(row, named)
     checks()
 curves()
 left, right = st.columns(2, gap="large")
@@ -264,3 +268,33 @@ jacobian()
 show.try_this("saturation", text.TRY)
 show.matrices(lambda: core.ten_keys(d_k, n, seed, tau, chosen["value"]))
 show.code(*cached.CODE)
+
+
+@state.fragment
+def own_rows() -> None:
+    opened = own.section(text.OWN, text.OWN_LEAD, key="s_own")
+    if opened is None or opened[0] is None:
+        return
+    mine, place = opened
+    B, h, T_q, own_d_k = mine.q.shape
+    with place:
+        with st.container(horizontal=True, gap="medium"):
+            at = own.choose((B, h), "s_ob", "s_oh")
+            i = own.index(T_q, text.OWN_QUERY, "s_ot")
+        found = cached.own_row(mine, *at, i, tau, shared.scale)
+        if found is None:
+            st.markdown(say(text.OWN_TOO_LARGE))
+            return
+        weights_of(found, own_d_k, "saturation_own")
+        left, right = st.columns(2, gap="large")
+        with left:
+            in_numbers(found, text.divisor(shared.scale, found.arm(found.chosen).divisor, lang))
+        with right:
+            means = own.once(f"rows {tau}", lambda: core.own_rows(mine.q, mine.k, tau))
+            st.markdown(text.own_says(means, B * h * T_q, lang))
+            kept = ("kernel", "jacobian", "norm")
+            differences = {name: (getattr(found, name), found.slack) for name in kept} | {"sums": (found.sums, 1e-6)}
+            show.checks(*((say(text.CHECKS[name]), *values) for name, values in differences.items()))
+
+
+own_rows()

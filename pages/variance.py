@@ -140,7 +140,7 @@ def own_numbers():
         for sentence in words.own_says(found, lang):
             st.markdown(sentence)
         show.checks((say(words.OWN_CHECK), found.difference, 1e-9))
-        show.small_table([say(name) for name in words.OWN_HEAD], words.own_rows(found, brought.q.shape[1], lang), numbers=())
+        show.small_table([say(name) for name in words.OWN_HEAD], words.own_rows(found, brought.q.shape[1], lang), numbers=(1, 2, 3))
         if len(found.heads) > words.OWN_ROWS:
             st.caption(say(words.OWN_MORE, shown=words.OWN_ROWS, all=len(found.heads)))
 

@@ -28,6 +28,7 @@ from qkv_core.masks import whole
 MAX_D = 16_384
 MAX_KEYS = 1_024
 MAX_TRIALS = 20_000
+LARGEST = 1e30                # a given q.k; a small tau must not make it overflow float32
 MAX_ENTRIES = 1 << 30         # entries of all keys: some 5 seconds of one CPU thread
 TRIAL_SCORES = 1 << 16        # scores drawn at once
 BLOCK_FLOATS = 1 << 17        # entries of keys drawn at once: half a megabyte
@@ -187,8 +188,43 @@ def ten_keys(d_k: int = 64, n_keys: int = 10, seed: int = 0, tau: float = 1.0,
     generator = torch.Generator().manual_seed(seed)
     q = torch.randn(d_k, generator=generator)
     k = torch.randn(n_keys, d_k, generator=generator)
+    return given_keys(q, k, tau, divide_by)
+
+
+def given_keys(q: torch.Tensor, k: torch.Tensor, tau: float = 1.0, divide_by: float | None = None) -> TenKeys:
+    """The same of a query and keys that are given.
+
+    Args:
+        q: (d_k,). k: (n, d_k). float32, with finite dot products.
+        tau, divide_by: as for `ten_keys`.
+    Returns:
+        TenKeys.
+    Raises:
+        ValueError: a dot product of LARGEST or more, or tau or divide_by is not positive.
+    """
+    divide_by = math.sqrt(len(q)) if divide_by is None else divide_by
     raw = k @ q
+    if not (raw.abs() < LARGEST).all():             # also for NaN
+        raise ValueError(f"the dot products of q and k must stay below {LARGEST:g}")
     return TenKeys(q, k, raw, tau, unscaled=_arm(raw, 1.0, tau), scaled=_arm(raw, divide_by, tau))
+
+
+def own_rows(q: torch.Tensor, k: torch.Tensor, tau: float = 1.0, divide_by: float | None = None) -> dict[str, dict[str, float]]:
+    """The means of every measure over all rows of given tensors, without the divisor and with it.
+
+    Args:
+        q: (B, h, T_q, d_k). k: (B, h, T_k, d_k). tau, divide_by: as for `ten_keys`.
+    Returns:
+        {"unscaled" | "scaled": {"peak", "entropy" (share of ln T_k), "jacobian", "effective": float}}, worked out in float64.
+    """
+    by = {"unscaled": 1.0, "scaled": math.sqrt(q.shape[-1]) if divide_by is None else divide_by}
+    sums = {arm: torch.zeros(4, dtype=torch.float64) for arm in by}
+    for one_q, one_k in zip(q.flatten(0, 1).double(), k.flatten(0, 1).double()):    # a head at a time: few pairs in memory
+        raw = one_k @ one_q.T                                                       # (T_k, T_q)
+        for arm, value in by.items():
+            sums[arm] += row_measures(raw / (value * tau)).sum(-1)
+    rows = q.shape[0] * q.shape[1] * q.shape[2]
+    return {arm: dict(zip(("peak", "entropy", "jacobian", "effective"), (total / rows).tolist())) for arm, total in sums.items()}
 
 
 def _arm(raw: torch.Tensor, divide_by: float, tau: float) -> Arm:

@@ -332,6 +332,9 @@ PAGES: dict[str, tuple[Setting, ...]] = {
     "saturation": (
         Whole("s_keys", 10, 2, 32),
         Choice("s_trials", 400, (25, 100, 400, 1600)),
+        Whole("s_ob", 1, 1, 64),
+        Whole("s_oh", 1, 1, 64),
+        Whole("s_ot", 1, 1, 64),
     ),
     "shapes": (
         Whole("B", 2, 1, 64),

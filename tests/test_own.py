@@ -14,11 +14,14 @@ import torch.nn.functional as F
 from streamlit.testing.v1 import AppTest
 
 from qkv_core import bring, scripts, settings
+from qkv_core import saturation as saturation_core
 from qkv_core import variance as variance_core
 from qkv_core.text import own as words
+from qkv_core.text import saturation as saturation_words
 from qkv_core.text import triad as triad_words
 from qkv_core.text import variance as variance_words
 from qkv_core.ui import own
+from qkv_core.ui.cached import saturation as saturation_cached
 from qkv_core.ui.cached import triad as triad_cached
 from qkv_core.variance import own_variance
 from tests.app import assert_healthy, go, open_page
@@ -230,3 +233,31 @@ def test_a_broken_sum_turns_the_variance_red(monkeypatch: pytest.MonkeyPatch) ->
     monkeypatch.setattr(variance_core, "own_variance", lambda q, k: dataclasses.replace(right(q, k), difference=1e-3))
     at = upload(opened("variance", "v_own", v_n="100"), "a.npz", npz(tensors()))
     assert any(":material/error:" in m.value and variance_words.OWN_CHECK("en") in m.value for m in at.markdown)
+
+
+# the saturation page
+
+
+@pytest.mark.parametrize("lang", ["en", "es"])
+@pytest.mark.parametrize("scale", ["sqrt_dk", "none", "sqrt_dmodel"])
+def test_the_saturation_page_shows_any_row_of_own_tensors(lang: str, scale: str) -> None:
+    given = tensors(T_k=64)
+    at = upload(opened("saturation", "s_own", lang=lang, scale=scale, tau="0.50", s_oh="2", s_ot="99", s_trials="25"), "a.npz", npz(given))
+    assert_healthy(at)
+    assert at.session_state["_values"]["s_ot"] == 5
+    brought = bring.Brought(given["q"], given["k"], given["v"])
+    row = saturation_cached.own_row(brought, 0, 1, 4, 0.5, scale)
+    by = {"sqrt_dk": 2.0, "none": 1.0, "sqrt_dmodel": 12**0.5}[scale] * 0.5
+    expected = torch.softmax(given["k"][0, 1] @ given["q"][0, 1, 4] / by, -1)
+    assert torch.allclose(torch.tensor(row.arm(row.chosen).weights), expected, atol=1e-6)
+    assert saturation_words.own_says(saturation_core.own_rows(given["q"], given["k"], 0.5), 30, lang) in screen(at)
+    assert any(saturation_words.row_says(row, 4, 0.5, lang) == e.proto.alt for e in at.get("vega_lite_chart"))
+
+
+def test_one_key_and_huge_numbers_do_not_break_the_saturation_page() -> None:
+    at = paste(opened("saturation", "s_own", s_trials="25"), "[[1, 2]]")
+    assert_healthy(at)
+    at.button(key="own_remove").click().run()
+    paste(at, "[[3e38, 1], [2, 3e38]]")
+    assert_healthy(at)
+    assert saturation_words.OWN_TOO_LARGE("en") in screen(at)

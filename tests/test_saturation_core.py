@@ -358,3 +358,24 @@ def test_the_unscaled_axis_is_the_scaled_one_moved_by_the_root_of_d_k():
 def test_the_temperature_axis_refuses_what_is_no_temperature(taus):
     with pytest.raises(ValueError, match="tau"):
         temperature_curve(taus, 4, n_trials=2)
+
+
+def test_given_keys_are_the_drawn_ones_when_they_are_the_same_and_too_large_ones_are_refused():
+    drawn = ten_keys(64, 10, 3, 0.7)
+    given = core.given_keys(drawn.q, drawn.k, 0.7)
+    assert torch.equal(given.scaled.weights, drawn.scaled.weights) and given.scaled.jacobian_norm == drawn.scaled.jacobian_norm
+    for bad in (1e35, math.nan):
+        with pytest.raises(ValueError, match="must stay below"):
+            core.given_keys(torch.full((4,), bad), torch.ones(3, 4))
+
+
+def test_the_means_over_all_rows_of_given_tensors_are_those_of_each_row():
+    g = torch.Generator().manual_seed(8)
+    q, k = torch.randn(2, 3, 5, 11, generator=g), torch.randn(2, 3, 7, 11, generator=g)
+    found = core.own_rows(q, k, 0.5)
+    for arm, by in (("unscaled", 1.0), ("scaled", math.sqrt(11))):
+        weights = torch.softmax((q.double() @ k.double().mT) / (by * 0.5), -1)
+        assert found[arm]["peak"] == pytest.approx(measures.peak(weights).mean().item())
+        assert found[arm]["entropy"] == pytest.approx((measures.entropy(weights) / math.log(7)).mean().item())
+        assert found[arm]["jacobian"] == pytest.approx(measures.jacobian_norm(weights).mean().item(), rel=1e-6)
+        assert found[arm]["effective"] == pytest.approx(measures.effective_keys(weights).mean().item())

@@ -475,6 +475,33 @@ def lead(d_k: int, tau: float, std: float, n: int, row: Any, lang: str) -> str:
     return f"{spread} {msg(lang, peak=raw.peak, ratio=ratio, root=scaled.divisor, **values)}"
 
 
+OWN = Msg(en="Your own q and k: how saturated are their rows?", es="Sus propias q y k: ¿cómo de saturadas están sus filas?")
+OWN_LEAD = Msg(
+    en="Bring q and k from a model of yours, and see the weights of any of its queries, with the scale and without it. The pictures above stay "
+    "as they are; τ and the divisor of the settings apply.",
+    es="Traiga q y k de un modelo suyo y vea los pesos de cualquiera de sus consultas, con la escala y sin ella. Las figuras de arriba no "
+    "cambian; se aplican τ y el divisor de los ajustes.",
+)
+OWN_QUERY = Msg(en="Query i", es="Consulta i")
+OWN_TOO_LARGE = Msg(
+    en="The dot products of this head are too large for a softmax in float32; nothing is drawn.",
+    es="Los productos escalares de esta cabeza son demasiado grandes para un softmax en float32; no se dibuja nada.",
+)
+OWN_ALL = Msg(
+    en="Over all {rows:,d} rows of your tensors the mean largest weight is **{raw:.3f}** not divided and **{scaled:.3f}** divided by √dₖ; the mean "
+    "Jacobian norm is {raw_norm} and {scaled_norm}.",
+    es="En las {rows:,d} filas de sus tensores, el mayor peso medio es **{raw:.3f}** sin dividir y **{scaled:.3f}** dividido por √dₖ; la norma "
+    "media del jacobiano es {raw_norm} y {scaled_norm}.",
+)
+
+
+def own_says(means: Any, rows: int, lang: str) -> str:
+    """All rows of a viewer's own tensors (saturation.own_rows) in a sentence."""
+    raw, scaled = means["unscaled"], means["scaled"]
+    norms = {"raw_norm": small(raw["jacobian"], lang), "scaled_norm": small(scaled["jacobian"], lang)}
+    return OWN_ALL(lang, rows=rows, raw=raw["peak"], scaled=scaled["peak"], **norms)
+
+
 def row_says(row: Any, d_k: int, tau: float, lang: str) -> str:
     parts = [ROW_PART(lang, peak=arm.peak, how=DIVIDED[arm.scale](lang)) for arm in row.arms]
     told = LAST_PART(lang, parts=", ".join(parts[:-1]), last=parts[-1])

@@ -589,8 +589,13 @@ def own_figures(found: Any, lang: str) -> list[tuple[str, str]]:
 
 def own_rows(found: Any, heads: int, lang: str) -> list[list[str]]:
     """A row a head, the first ones. heads: how many there are in a sequence."""
-    rows = []
-    for at, (variance, entries) in enumerate(found.heads[:OWN_ROWS]):
-        b, h = divmod(at, heads)
-        rows.append([f"{b + 1}, {h + 1}", *(number(x, ",.4g", lang) for x in (variance, entries, variance / found.d_k))])
-    return rows
+    shown = found.heads[:OWN_ROWS]
+    names = [f"{at // heads + 1}, {at % heads + 1}" for at in range(len(shown))]
+    columns = ([v for v, _ in shown], [e for _, e in shown], [v / found.d_k for v, _ in shown])
+    written = [[number(x, spec, lang) for x in column] for column in columns for spec in (_spec(column),)]
+    return [list(row) for row in zip(names, *written, strict=True)]
+
+
+def _spec(column: list[float]) -> str:
+    """Three decimals where they say the numbers of a column, else powers of ten."""
+    return ",.3f" if all(x == 0 or 0.01 <= x < 1e7 for x in column) else ".3e"

@@ -84,22 +84,21 @@ def box() -> Brought | None:
 
 def choose(shape: tuple[int, int], batch: str, head: str) -> tuple[int, int]:
     """Sliders of the settings `batch` and `head` (from 1) where there is a choice. Returns both indices, from 0."""
-    clamp(**{key: size for key, size in ((batch, shape[0]), (head, shape[1]))})
-    for key, label, size in ((batch, words.BATCH, shape[0]), (head, words.HEAD, shape[1])):
-        if size > 1:
-            with st.container(width=220):
-                controls.steps(key, label, options=tuple(range(1, size + 1)))
-    return state.get(batch) - 1, state.get(head) - 1
+    return index(shape[0], words.BATCH, batch), index(shape[1], words.HEAD, head)
 
 
 def window(tokens: int, most: int, first: str) -> int:
     """A slider of the setting `first` (from 1) where there are more tokens than `most`. Returns the first one, from 0."""
-    last = max(tokens - most, 0) + 1
-    clamp(**{first: last})
-    if last > 1:
-        with st.container(width=320):
-            controls.steps(first, words.FIRST, options=tuple(range(1, last + 1)))
-    return state.get(first) - 1
+    return index(max(tokens - most, 0) + 1, words.FIRST, first)
+
+
+def index(size: int, label: Msg, setting: str) -> int:
+    """A slider of a setting (from 1) where there is a choice. Returns the index, from 0."""
+    clamp(**{setting: size})
+    if size > 1:
+        with st.container(width=240):
+            controls.steps(setting, label, options=tuple(range(1, size + 1)))
+    return state.get(setting) - 1
 
 
 def clamp(**last: int) -> None:

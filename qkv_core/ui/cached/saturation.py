@@ -14,6 +14,7 @@ import torch.nn.functional as F
 from qkv_core import saturation as core
 from qkv_core import settings
 from qkv_core.attention import SCALES, divisor
+from qkv_core.bring import Brought
 
 MEASURES = ("peak", "entropy", "effective", "jacobian")
 """In the order of the page."""
@@ -89,7 +90,22 @@ class Row:
 def row(d_k: int, heads: int, n_keys: int, seed: int, tau: float, scale: str) -> Row:
     value = divisor(scale, d_k, heads * d_k)
     drawn = core.ten_keys(d_k, n_keys, seed, tau, value)
-    two = core.ten_keys(d_k, n_keys, seed, tau)
+    return _row(core.ten_keys(d_k, n_keys, seed, tau), drawn, tau, scale)
+
+
+def own_row(brought: Brought, b: int, h: int, i: int, tau: float, scale: str) -> Row | None:
+    """The same of query i of one head of a viewer's own tensors; None where its scores are too large. Never cached."""
+    q, k = brought.q[b, h, i], brought.k[b, h]
+    value = divisor(scale, len(q), brought.q.shape[1] * len(q))
+    try:
+        return _row(core.given_keys(q, k, tau), core.given_keys(q, k, tau, value), tau, scale)
+    except ValueError:
+        return None
+
+
+def _row(two: core.TenKeys, drawn: core.TenKeys, tau: float, scale: str) -> Row:
+    """two: with the divisor sqrt(d_k). drawn: with the one of the settings."""
+    value = drawn.scaled.divisor
     found = [("unscaled", "none", two.unscaled), ("scaled", "sqrt_dk", two.scaled)]
     if scale == "none":
         chosen = "unscaled"
