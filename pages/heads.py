@@ -6,7 +6,7 @@ from qkv_core import settings
 from qkv_core.charts import heads as charts
 from qkv_core.text import heads as text
 from qkv_core.typed import LIMIT, format_cells, parse_cells
-from qkv_core.ui import controls, show, state
+from qkv_core.ui import controls, own_heads, show, state
 from qkv_core.ui.cached import heads as cached
 from qkv_core.ui.controls import say
 
@@ -463,3 +463,4 @@ else:
     together()
     show.try_this("heads", text.TRY)
     show.code(*(cached.CODE_REAL if source == "real" else cached.CODE))
+own_heads.section()

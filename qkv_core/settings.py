@@ -372,6 +372,8 @@ PAGES: dict[str, tuple[Setting, ...]] = {
         Whole("h_rhead2", 2, 0, 11),
         Steps("h_tau2", 5.0, 2, 100, 20),
         Choice("h_mask2", "causal", ("none", "causal", "padding", "window", "prefix")),
+        Whole("h_ob", 1, 1, 64),
+        Whole("h_oh", 1, 1, 64),
     ),
     "positions": (
         Choice("p_n", 128, (4, 8, 16, 32, 64, 96, 128, 192, 256, 384, 512)),

@@ -20,7 +20,7 @@ from qkv_core.text import own as words
 from qkv_core.text import saturation as saturation_words
 from qkv_core.text import triad as triad_words
 from qkv_core.text import variance as variance_words
-from qkv_core.ui import own
+from qkv_core.ui import own, own_heads
 from qkv_core.ui.cached import saturation as saturation_cached
 from qkv_core.ui.cached import triad as triad_cached
 from qkv_core.variance import own_variance
@@ -261,3 +261,33 @@ def test_one_key_and_huge_numbers_do_not_break_the_saturation_page() -> None:
     paste(at, "[[3e38, 1], [2, 3e38]]")
     assert_healthy(at)
     assert saturation_words.OWN_TOO_LARGE("en") in screen(at)
+
+
+# the heads page
+
+
+@pytest.mark.parametrize("lang", ["en", "es"])
+@pytest.mark.parametrize("mask, T_k", [("none", 5), ("causal", 5), ("causal", 7), ("padding", 5)])
+def test_the_heads_page_shows_every_head_of_own_tensors(lang: str, mask: str, T_k: int) -> None:
+    given = tensors(T_k=T_k)
+    at = upload(opened("heads", "h_own", lang=lang, mask=mask, h_ob="2", h_oh="3", h_pad="0"), "a.npz", npz(given))
+    assert_healthy(at)
+    allowed = torch.ones(5, T_k, dtype=torch.bool).tril() if mask == "causal" and T_k == 5 else torch.ones(5, T_k, dtype=torch.bool)
+    scores = (given["q"][1].double() @ given["k"][1].double().mT / 2).masked_fill(~allowed, -torch.inf)
+    weights = torch.softmax(scores, -1)
+    assert own_heads.says(weights[2], 2, lang) in screen(at)
+    table = next(t.value for t in at.table if t.value.index.name == words.HEADS_COLUMNS[0](lang))
+    assert [list(row) for row in table.reset_index().astype(str).values] == [
+        [cell.lstrip() for cell in row] for row in own_heads.figures(weights, lang)
+    ]
+    assert (words.HEADS_NO_MASK(lang, T_q=5, T_k=7) in screen(at)) == (T_k == 7)
+    at.button(key="h_own_0").click().run()
+    assert_healthy(at)
+    assert own_heads.says(weights[0], 0, lang) in screen(at)
+
+
+def test_a_row_that_may_read_nothing_and_many_heads_hold() -> None:
+    at = upload(opened("heads", "h_own", mask="padding", h_pad="8"), "a.npz", npz(tensors(1, 20, 5, 5)))
+    assert_healthy(at)
+    distances = own_heads.distance(torch.eye(4)[None]), own_heads.distance(torch.eye(4).flip(0)[None])
+    assert [d.item() for d in distances] == [0, 2]

@@ -99,3 +99,35 @@ REFUSED = {
     ),
 }
 """By the codes of qkv_core.bring.MESSAGES."""
+
+# the heads page
+
+HEADS = Msg(en="Your own q and k: what does each head read?", es="Sus propias q y k: ¿qué lee cada cabeza?")
+HEADS_LEAD = Msg(
+    en="Bring q and k from a model of yours: every head of a sequence side by side, tokens by their position. Mask, τ and the divisor of the "
+    "settings apply; the sentence above stays as it is.",
+    es="Traiga q y k de un modelo suyo: todas las cabezas de una secuencia, una junto a otra, con los tokens por su posición. Se aplican máscara, "
+    "τ y el divisor de los ajustes; la frase de arriba no cambia.",
+)
+HEADS_ONE = Msg(en="head {h}", es="cabeza {h}")
+HEADS_SAYS = Msg(
+    en="Head {h}, {T_q} queries by {T_k} keys: its largest weight is {weight:.1%}, from query {i} to key {j}.",
+    es="Cabeza {h}, {T_q} consultas por {T_k} claves: su mayor peso es {weight:.1%}, de la consulta {i} a la clave {j}.",
+)
+HEADS_NO_MASK = Msg(
+    en="The mask needs as many queries as keys; yours are {T_q} and {T_k}, so none is used.",
+    es="La máscara necesita tantas consultas como claves; las suyas son {T_q} y {T_k}, así que no se usa ninguna.",
+)
+HEADS_TITLES = {
+    "row_title": Msg(en="query", es="consulta"),
+    "col_title": Msg(en="key", es="clave"),
+    "value_title": Msg(en="weight", es="peso"),
+    "top_title": Msg(en="strongest key", es="clave más fuerte"),
+}
+HEADS_COLUMNS = (
+    Msg(en="head", es="cabeza"),
+    Msg(en="mean largest weight", es="mayor peso medio"),
+    Msg(en="effective keys", es="claves efectivas"),
+    Msg(en="mean distance |i − j|", es="distancia media |i − j|"),
+)
+HEADS_CHECK = Msg(en="row sums of 1", es="sumas de fila 1")
