@@ -242,7 +242,7 @@ def test_leaving_stops_the_work_and_coming_back_finds_the_run() -> None:
 def test_looking_back_shows_what_the_run_was_at_that_step() -> None:
     at = play(open_page("training", **FAST))
     trainer = player_of(at).trainer
-    next(s for s in at.select_slider if s.key == "tr_look").set_value(7).run()
+    next(s for s in at.select_slider if s.key == "tr_look_40").set_value(7).run()
     assert_healthy(at)
     assert player_of(at).seen == 7 and text.MAPS("en", run=1, step=7) in screen(at)
     for arm, name in enumerate(("÷ √dₖ", "not divided")):

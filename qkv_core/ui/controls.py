@@ -269,15 +269,16 @@ def presets(page: str, texts: Mapping[str, tuple[Msg, Msg]], apply: Callable[...
 def _bound(key: str, place: str, after: Callable[[], None] | None = None) -> dict[str, Any]:
     """The key and callback that tie a widget to a setting; also brings the widget up to date with it."""
     widget = f"{key}_{place}" if place else key
-    if st.session_state.get(widget, _ABSENT) != state.get(key):
+    if (before := st.session_state.get(widget, _ABSENT)) != state.get(key):
         st.session_state[widget] = state.get(key)
+        state.replaced(widget, before)
     return {"key": widget, "on_change": _take, "args": (key, widget, after)}
 
 
 def _take(key: str, widget: str, after: Callable[[], None] | None = None) -> None:
     """Writes what a widget holds into its setting, if it is legal; an emptied box keeps the last value."""
     value = st.session_state.get(widget)
-    if state.in_tick():
+    if state.is_stale(widget, value):
         return
     if settings.everything()[key].legal(value):
         state.put(**{key: value})

@@ -131,9 +131,7 @@ def take_task() -> None:
 
 
 def see(step: int) -> None:
-    """Looks back to a step, if it was a person who asked for it."""
-    if not state.in_tick():
-        player.of(PAGE).see(step)
+    player.of(PAGE).see(step)
 
 
 def link(scene_: Scene) -> tuple[str, int]:

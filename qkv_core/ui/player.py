@@ -58,7 +58,7 @@ class Player:
     def _clear(self) -> None:
         self.trainer = self.kept = self.memo = None
         self.running, self.look, self.place, self.told = False, None, 0, ""
-        self.elapsed, self.lost, self.goal, self.offered = 0.0, 0, 0, None
+        self.elapsed, self.lost, self.goal = 0.0, 0, 0
         self.plan: tuple[tuple[int, Rates], ...] = ()
         self._due, self._trail = 0.0, deque[tuple[float, int]](maxlen=16)
 
@@ -91,10 +91,7 @@ class Player:
         self._clear()
 
     def see(self, step: int | None) -> None:
-        """Looks back to a step; training stands still meanwhile. The step that the control was drawn with changes nothing:
-        a browser sends it back when the control's range has grown."""
-        if step == self.offered:
-            return
+        """Looks back to a step; training stands still meanwhile."""
         self.pause()
         self.look = None if step is None or step >= self.step else step
         self.told = ""

@@ -8,6 +8,7 @@ history, so Back undoes it.
 
 from __future__ import annotations
 
+import time
 from collections.abc import Callable, Mapping
 from typing import Any
 
@@ -28,6 +29,10 @@ TAKE_HOME = "take_home"
 """The key of the box with the page's program, which knows whether it is open."""
 MOVES = "_moves"
 TICKING = "_ticking"
+REPLACED = "_replaced"
+
+STALE = 3.0
+"""Seconds within which what a control showed before can still come back from a browser."""
 
 
 def begin(page: str) -> None:
@@ -120,10 +125,21 @@ def ticks() -> None:
     st.session_state[TICKING] = {*st.session_state.get(TICKING, ()), *mine}
 
 
-def in_tick() -> bool:
-    """Is this run such a redraw? What its browser says of the controls was sent before it saw what we last set."""
+def replaced(widget: str, before: Any) -> None:
+    """Remembers what a control showed before we set it to something else."""
+    st.session_state.setdefault(REPLACED, {})[widget] = (before, time.monotonic())
+
+
+def is_stale(widget: str, value: Any) -> bool:
+    """Does a redraw by the clock say of a control what it showed before we set it?
+
+    Such a message was on its way while we set the control; taking it as a person's choice would undo what was set.
+    """
     mine = getattr(get_script_run_ctx(), "fragment_ids_this_run", None) or ()
-    return bool(mine) and set(mine) <= st.session_state.get(TICKING, set())
+    if not mine or not set(mine) <= st.session_state.get(TICKING, set()):
+        return False
+    before, at = st.session_state.get(REPLACED, {}).get(widget, (None, -STALE))
+    return value == before and time.monotonic() - at < STALE
 
 
 def problems() -> tuple[Problem, ...]:

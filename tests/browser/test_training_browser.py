@@ -65,8 +65,8 @@ def test_it_trains_while_the_rate_moves_and_pauses_steps_and_looks_back(chromium
             v.page.wait_for_function(f"() => document.body.innerText.includes('step {stood + n:,} ·')")
             v.page.wait_for_timeout(120)
         assert step(v) == stood + 5
-        v.slider("tr_look").focus()
-        v.slider("tr_look").press("Home")
+        v.slider("tr_look_back").focus()
+        v.slider("tr_look_back").press("Home")
         v.page.get_by_role("heading", name=text.MAPS("en", run=1, step=0)).wait_for()
         assert step(v) == stood + 5
         press(v, "reset")
@@ -137,7 +137,8 @@ def test_a_preset_pressed_in_mid_run_is_not_undone_by_a_tick_on_its_way(chromium
         for key, d_k in (("small", "4"), ("large", "64"), ("small", "4")):
             beyond(v, 5)
             v.page.locator(f".st-key-try_training_{key} button:visible").click()
-            v.page.wait_for_timeout(2500)
+            v.page.wait_for_function(f"() => (new URLSearchParams(location.search).get('d_k') || '64') === '{d_k}'")
+            v.page.wait_for_timeout(2000)
             assert v.page.locator(".st-key-tr_changed").count() == 0
             assert (v.parameter("d_k") or "64") == d_k
         assert v.trouble == []
