@@ -219,10 +219,11 @@ def own_rows(q: torch.Tensor, k: torch.Tensor, tau: float = 1.0, divide_by: floa
     """
     by = {"unscaled": 1.0, "scaled": math.sqrt(q.shape[-1]) if divide_by is None else divide_by}
     sums = {arm: torch.zeros(4, dtype=torch.float64) for arm in by}
-    for one_q, one_k in zip(q.flatten(0, 1).double(), k.flatten(0, 1).double()):    # a head at a time: few pairs in memory
-        raw = one_k @ one_q.T                                                       # (T_k, T_q)
+    some = max(1, TRIAL_SCORES // (q.shape[2] * k.shape[2]))                        # heads at a time
+    for some_q, some_k in zip(q.flatten(0, 1).double().split(some), k.flatten(0, 1).double().split(some)):
+        raw = some_k @ some_q.mT                                                    # (heads, T_k, T_q)
         for arm, value in by.items():
-            sums[arm] += row_measures(raw / (value * tau)).sum(-1)
+            sums[arm] += row_measures(raw / (value * tau)).sum((1, 2))
     rows = q.shape[0] * q.shape[1] * q.shape[2]
     return {arm: dict(zip(("peak", "entropy", "jacobian", "effective"), (total / rows).tolist())) for arm, total in sums.items()}
 

@@ -457,5 +457,7 @@ def test_given_tensors_that_keep_the_assumptions_have_the_ideal_variance() -> No
     assert found.variance == pytest.approx(64, rel=0.08) and found.entries == pytest.approx(64, rel=0.08)
     one = core.own_variance(torch.ones(1, 1, 1, 4), torch.ones(1, 1, 1, 4))
     assert (one.n, one.variance, one.entries) == (1, 0, 0)
+    apart = core.own_variance(torch.tensor([[[[1e8, 1.0, 1e8]]]]), torch.tensor([[[[1e8, 1.0, -1e8]]]]))
+    assert apart.difference < 1e-9, "products that cancel are no fault"
     with pytest.raises(ValueError, match="needs q"):
         core.own_variance(torch.ones(2, 4), torch.ones(2, 4))
