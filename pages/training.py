@@ -63,17 +63,18 @@ def transport() -> None:
 
 def scrubber() -> None:
     steps = cached.stops(play.step)
-    key = f"tr_look_{play.step}"  # another range is another control: nothing a browser still sends of the old one counts
-    st.session_state[key] = min(steps, key=lambda step: abs(step - play.seen))
+    play.drawn_at = at = play.step
+    key = f"tr_look_{at}"  # another range is another control: nothing a browser still sends of the old one counts
     with st.container(key="tr_look_back"):
         st.select_slider(
             say(text.LOOK),
             steps,
+            value=min(steps, key=lambda step: abs(step - play.seen)),
             format_func=lambda step: text.number(step, ",d", lang),
             key=key,
             help=say(text.LOOK_HELP),
             disabled=play.step == 0 and not play.running,
-            on_change=lambda: experiment.see(st.session_state[key]),
+            on_change=lambda: experiment.see(st.session_state[key], at),
         )
 
 

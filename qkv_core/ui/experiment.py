@@ -130,8 +130,10 @@ def take_task() -> None:
     state.put(tr_lr=lr, tr_opt=optimizer)
 
 
-def see(step: int) -> None:
-    player.of(PAGE).see(step)
+def see(step: int, drawn_at: int) -> None:
+    """Looks back to a step. What a browser still sends of a control that has been replaced, drawn at another step, is nothing."""
+    if player.of(PAGE).drawn_at == drawn_at:
+        player.of(PAGE).see(step)
 
 
 def link(scene_: Scene) -> tuple[str, int]:

@@ -45,7 +45,7 @@ class Player:
         trainer: what trains (step, max_steps, rates, advance, advance_for, set_lr), or None before the first step.
         running: whether ticks train. look: the past step that is shown, or None for the present.
         place: the place in line, 0 when there is no need to wait. told: why it stands still, a key of words.TOLD or "".
-        elapsed: seconds spent running. kept, memo: whatever the page wants to remember about the trainer.
+        drawn_at: the step at which the control that looks back was drawn. elapsed: seconds spent running. kept, memo: whatever the page wants to remember about the trainer.
     """
 
     def __init__(self) -> None:
@@ -58,7 +58,7 @@ class Player:
     def _clear(self) -> None:
         self.trainer = self.kept = self.memo = None
         self.running, self.look, self.place, self.told = False, None, 0, ""
-        self.elapsed, self.lost, self.goal = 0.0, 0, 0
+        self.elapsed, self.lost, self.goal, self.drawn_at = 0.0, 0, 0, 0
         self.plan: tuple[tuple[int, Rates], ...] = ()
         self._due, self._trail = 0.0, deque[tuple[float, int]](maxlen=16)
 
@@ -92,6 +92,8 @@ class Player:
 
     def see(self, step: int | None) -> None:
         """Looks back to a step; training stands still meanwhile."""
+        if step == self.seen:
+            return
         self.pause()
         self.look = None if step is None or step >= self.step else step
         self.told = ""
