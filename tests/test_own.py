@@ -18,9 +18,10 @@ from qkv_core import saturation as saturation_core
 from qkv_core import variance as variance_core
 from qkv_core.text import own as words
 from qkv_core.text import saturation as saturation_words
+from qkv_core.text import take_home
 from qkv_core.text import triad as triad_words
 from qkv_core.text import variance as variance_words
-from qkv_core.ui import own, own_heads
+from qkv_core.ui import own, own_heads, state
 from qkv_core.ui.cached import saturation as saturation_cached
 from qkv_core.ui.cached import triad as triad_cached
 from qkv_core.variance import own_variance
@@ -291,3 +292,14 @@ def test_a_row_that_may_read_nothing_and_many_heads_hold() -> None:
     assert_healthy(at)
     distances = own_heads.distance(torch.eye(4)[None]), own_heads.distance(torch.eye(4).flip(0)[None])
     assert [d.item() for d in distances] == [0, 2]
+
+
+def test_the_short_program_says_where_own_tensors_are_not_in_it() -> None:
+    at = open_page("saturation")
+    at.session_state[state.TAKE_HOME] = True
+    at.run()
+    told = take_home.OWN_LEFT_OUT("en")
+    assert told not in [c.value for c in at.caption]
+    at.session_state[own.HELD] = own.Held(bring.read("mine.npz", npz(tensors())), "mine.npz")
+    at.run()
+    assert told in [c.value for c in at.caption]

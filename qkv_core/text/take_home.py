@@ -11,6 +11,10 @@ SCRIPT_LEAD = Msg(
     en="It needs only PyTorch, holds the settings on the screen, and prints the numbers of this page.",
     es="Solo necesita PyTorch, contiene los ajustes de la pantalla e imprime los números de esta página.",
 )
+OWN_LEFT_OUT = Msg(
+    en="Your own q, k and v are not in it: it follows the settings.",
+    es="Sus propios q, k y v no están en él: sigue los ajustes.",
+)
 NO_SCRIPT = Msg(
     en="There is no short program for these settings; the next tab has the functions that ran.",
     es="No hay un programa breve para estos ajustes; la pestaña siguiente muestra las funciones que se ejecutaron.",

@@ -22,7 +22,7 @@ from qkv_core.handout import Block
 from qkv_core.notebook import Cell, notebook, program
 from qkv_core.text import frame, number
 from qkv_core.text import take_home as words
-from qkv_core.ui import lessons, show, state
+from qkv_core.ui import lessons, own, show, state
 from qkv_core.ui import screen as screens
 from qkv_core.ui.controls import say
 from qkv_core.ui.screen import Screen
@@ -60,6 +60,8 @@ def _short(screen: Screen) -> None:
         st.caption(say(words.NO_SCRIPT))
         return
     st.caption(say(words.SCRIPT_LEAD))
+    if own.held() is not None and screen.page != "triad":  # the triad's program carries them
+        st.caption(say(words.OWN_LEFT_OUT))
     st.code(scripts.script(screen.page, values, values["lang"]), language="python")
     _lesson_files(screen, "short")
 
