@@ -181,6 +181,7 @@ ABOUT_TEXT = Msg(
     es="semilla {seed} · {device} · {dtype} · torch {torch} · streamlit {streamlit} · Python {python}",
 )
 
+CHART = Msg(en="A chart; the sentence after it says what it shows.", es="Un gráfico; la frase que le sigue dice qué muestra.")
 DATA = Msg(en="The data behind this picture", es="Los datos de esta figura")
 DOWNLOAD = Msg(en="Download as CSV", es="Descargar como CSV")
 CODE = Msg(en="The code that ran", es="El código que se ejecutó")

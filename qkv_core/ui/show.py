@@ -56,19 +56,22 @@ def chart(
     Args:
         draw: a pure chart function of qkv_core.charts; labels must be hashable.
         frame_: the data of the marks; a pyarrow table is sent as it is, which is worth it for one that a cache keeps.
-        says: a sentence that tells what the picture shows, with computed numbers. Read by screen readers, and printed
-            under the picture.
+        says: a sentence that tells what the picture shows, with computed numbers, printed under the picture. The
+            picture's own name for screen readers only points to it: a name that changes is part of the specification,
+            and the browser would build the chart anew at each step of a slider.
         columns: the table behind the chart; without it no table is drawn.
         data: another frame for that table, where the marks' own is not what a person wants to read.
-        alt: a name for screen readers in place of `says`, for a chart that moves by itself: a new one makes the browser
-            build the chart anew. What `says` tells should then stand in words beside it.
+        caption: without it `says` is the picture's name for screen readers, changes and all.
+        alt: another name for screen readers. What `says` tells should then stand in words beside it.
     """
+    if alt is None:
+        alt = say(frame.CHART) if caption else _plain(says)
     names = frame_.column_names if hasattr(frame_, "column_names") else frame_.columns
     labelled = tuple(sorted(labels.items()))
     spec = _spec(draw, look(), labelled, tuple(names))
     screen.of_session().chart = screen.Drawn(key, draw, labelled, tuple(names))
     st.vega_lite_chart(
-        frame_, spec, key=key, alt=_plain(says) if alt is None else alt, width=width, height=height, on_select=on_select
+        frame_, spec, key=key, alt=alt, width=width, height=height, on_select=on_select
     )
     if caption:
         st.caption(says)
