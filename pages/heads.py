@@ -13,7 +13,6 @@ from qkv_core.ui.controls import say
 shared = state.shared()
 lang = shared.lang
 source = state.get("h_src")
-view = state.get("h_view")
 
 
 def small(width: int, key: str, label, **kwargs) -> None:
@@ -66,7 +65,8 @@ def clicked(key: str) -> None:
     cell = found[0]
     i, j = int(cell["row"]), int(cell.get("col", -1))
     if state.get("h_paint") and "hide" in cell and j >= 0:
-        set_cells(painted | {(i, j)} if cell["hide"] else painted - {(i, j)})
+        now = parse_cells(state.get("h_cells"), run.T)
+        set_cells(now | {(i, j)} if cell["hide"] else now - {(i, j)})
     else:
         state.put(h_row=i, h_col=j)
 
@@ -426,26 +426,18 @@ def absent() -> None:
                     st.button(say(text.HEADS[name]), key=f"h_works_{name}", on_click=state.put, kwargs={"h_head": name})
 
 
-st.markdown(say(text.LEAD))
-choose()
-settle_mask()
-ask = cached.asked(shared, state.get)
-run = cached.shown(ask)
-if run.head is None:
-    absent()
-    show.try_this("heads", text.TRY)
-else:
-    i = min(state.get("h_row"), run.T - 1)
-    asked_col = min(state.get("h_col"), run.T - 1)
+# Whatever follows the chosen row and cell redraws together, without the controls, the comparison and what to try.
+@state.fragment
+def reading() -> None:
+    global i, j, painted, view
+    if cached.asked(shared, state.get) != ask:
+        st.rerun()  # a cell was painted, or another head opened: that is the whole page's business
+    view = state.get("h_view")
+    i, asked_col = (min(state.get(key), run.T - 1) for key in ("h_row", "h_col"))
     if (i, asked_col) != (state.get("h_row"), state.get("h_col")):
         state.settle(h_row=i, h_col=asked_col)
     j = run.col(i, asked_col)
     painted = parse_cells(state.get("h_cells"), run.T)
-    st.caption(cached.origin(run, lang))
-    if run.family.found > run.T:
-        st.caption(say(text.CUT, found=run.family.found, kept=cached.kept(run)))
-    if shared.mask == "padding" and not run.family.pad:
-        st.caption(say(text.NO_PADDING))
     left, right = st.columns((15, 11), gap="large")
     with left:
         matrix()
@@ -458,9 +450,27 @@ else:
     with right:
         predict()
     one_cell()
-    compare()
     masks_and_leaks()
     together()
+
+
+st.markdown(say(text.LEAD))
+choose()
+settle_mask()
+ask = cached.asked(shared, state.get)
+run = cached.shown(ask)
+if run.head is None:
+    absent()
+    show.try_this("heads", text.TRY)
+else:
+    st.caption(cached.origin(run, lang))
+    if run.family.found > run.T:
+        st.caption(say(text.CUT, found=run.family.found, kept=cached.kept(run)))
+    if shared.mask == "padding" and not run.family.pad:
+        st.caption(say(text.NO_PADDING))
+    reading()
+    compare()
     show.try_this("heads", text.TRY)
     show.code(*(cached.CODE_REAL if source == "real" else cached.CODE))
+    show.matrices(lambda: cached.tensors(run))
 own_heads.section()

@@ -13,6 +13,9 @@ from dataclasses import dataclass
 LIMIT = 64
 """Tokens that are kept."""
 
+SIDE = LIMIT + 8
+"""The largest side of a mask that can be painted: as many tokens, and padding."""
+
 CHARACTERS = 2_000
 """Characters that are kept, spaces included; a link must hold them."""
 
@@ -106,9 +109,9 @@ def format_cells(cells, T: int) -> str:
 
     Args:
         cells: iterable of (i, j), row and column from 0; those outside T x T are left out.
-        T: int, 1 to LIMIT + 1.
+        T: int, 1 to SIDE.
     Returns:
-        str, at most about 710 characters of A-Z a-z 0-9 - _ and one dot.
+        str, at most about 870 characters of A-Z a-z 0-9 - _ and one dot.
     Raises:
         ValueError: for a T out of range.
     """
@@ -125,13 +128,13 @@ def parse_cells(text: str, T: int) -> frozenset[tuple[int, int]]:
 
     Args:
         text: str, anything; what `format_cells` never writes names no cell.
-        T: int, 1 to LIMIT + 1, the size on screen; a token made for another size keeps its rows and columns.
+        T: int, 1 to SIDE, the size on screen; a token made for another size keeps its rows and columns.
     Returns:
         frozenset of (i, j). Nothing raises over the text.
     """
     _size(T)
-    found = re.fullmatch(r"([1-9]\d?)\.([A-Za-z0-9_-]{1,710})", text, re.ASCII)
-    if not found or int(found[1]) > LIMIT + 1:
+    found = re.fullmatch(r"([1-9]\d?)\.([A-Za-z0-9_-]{1,864})", text, re.ASCII)
+    if not found or int(found[1]) > SIDE:
         return frozenset()
     made = int(found[1])
     try:
@@ -144,6 +147,6 @@ def parse_cells(text: str, T: int) -> frozenset[tuple[int, int]]:
 
 
 def _size(T: int) -> int:
-    if not 1 <= T <= LIMIT + 1:
-        raise ValueError(f"T must be from 1 to {LIMIT + 1}; got {T!r}")
+    if not 1 <= T <= SIDE:
+        raise ValueError(f"T must be from 1 to {SIDE}; got {T!r}")
     return T

@@ -10,7 +10,7 @@ import torch.nn.functional as F
 from torch import nn
 
 from qkv_core.attention import SCALES, divisor
-from qkv_core.heads import (HEADS, PLACES, concat_parts, difference, embed, fired, head_trace, hide, jacobian_reach,
+from qkv_core.heads import (HEADS, PLACES, concat_parts, difference, drawn_W_o, embed, fired, head_trace, hide, jacobian_reach,
                             matrices, polarity_example, reach_of, steal, together, typed_reach, typed_trace)
 from qkv_core.masks import MASKS, build_mask, causal_mask, window_mask
 from qkv_core.sentences import FEATURES, MOST_PADDING, PAD, SENTENCES, START, pairs
@@ -233,7 +233,7 @@ def test_the_same_call_gives_the_same_bytes():
     (lambda: concat_parts([], torch.eye(2)), r"h tensors \(T, d_v\) with one T; got \[\]"),
     (lambda: concat_parts([torch.ones(2, 3)], torch.eye(2)), "the heads' 3 channels; got"),
     (lambda: polarity_example(torch.ones(2, 3).bool()), r"bool tensor \(T, T\); got"),
-    (lambda: format_cells((), 0), "T must be from 1 to 65; got 0"),
+    (lambda: format_cells((), 0), "T must be from 1 to 72; got 0"),
 ])
 def test_a_mistake_is_named(call, message):
     with pytest.raises(ValueError, match=message):
@@ -338,6 +338,19 @@ def test_the_check_of_the_parts_can_fail():
     assert not concat_parts(outputs, torch.ones(6, 2)).difference < 1e-5
 
 
+def test_heads_are_put_together_with_padding_too_and_a_drawn_w_o_has_the_variance_it_claims():
+    put, outputs = together("en_cat", padding=3), [head_trace("en_cat", h, padding=3).trace.output for h in HEADS]
+    assert put.output.shape == (7, 512)
+    assert_close(put.output, torch.cat(outputs, -1) @ drawn_W_o(8), 1e-5, "output")
+    assert put.difference < 1e-5
+    W_o = drawn_W_o(3, seed=5)
+    assert W_o.shape == (192, 512) and torch.equal(W_o, drawn_W_o(3, seed=5))
+    n = W_o.numel()                                         # 5 standard errors of a variance over n normal draws
+    assert abs(W_o.var().item() * 512 - 1) < 5 * math.sqrt(2 / n)
+    with pytest.raises(ValueError, match="heads must be a whole number"):
+        drawn_W_o(0)
+
+
 def test_drawing_w_o_leaves_the_global_generator_alone():
     state = torch.random.get_rng_state()
     together("en_cat", seed=1)
@@ -359,6 +372,14 @@ def test_without_a_mask_the_future_reaches_the_past_and_the_causal_mask_stops_it
     open_, causal = (jacobian_reach("en_tired", "coreference", mask, rows=[8]) for mask in (None, causal_mask(T)))
     assert open_.norms[0, 11] > .1 and open_.allowed.all(), "the adjective decides what it reads"
     assert not causal.norms[0, 9:].any() and causal.allowed[0].tolist() == [True] * 9 + [False] * 3
+
+
+def test_padding_reaches_the_real_tokens_unless_a_mask_hides_it():
+    T, last = size("en_she") + 2, size("en_she") - 1
+    bare = jacobian_reach("en_she", "next", rows=(last,), padding=2)
+    assert bare.norms.shape == (1, T) and bare.norms[0, T - 2] > 0
+    masked = jacobian_reach("en_she", "next", build_mask("padding", T, padding=2), rows=(last,), padding=2)
+    assert masked.norms[0, T - 2:].abs().max() == 0 and masked.leak == 0
 
 
 def test_two_layers_see_twice_as_far():
@@ -408,11 +429,11 @@ def test_typed_text_has_one_row_of_reach():
 
 def test_painted_cells_come_back_from_the_link():
     draw = random.Random(0)
-    for T in (1, 2, 3, 7, 13, 64, 65):
+    for T in (1, 2, 3, 7, 13, 64, 65, 72):
         for n in (0, 1, T, T * T):
             cells = {(draw.randrange(T), draw.randrange(T)) for _ in range(n)}
             token = format_cells(cells, T)
-            assert parse_cells(token, T) == cells and len(token) <= 710 and (token == "") == (not cells)
+            assert parse_cells(token, T) == cells and len(token) <= 867 and (token == "") == (not cells)
             assert format_cells(parse_cells(token, T), T) == token
 
 

@@ -11,7 +11,8 @@ from torch import nn
 
 from qkv_core import minilm
 from qkv_core.masks import causal_mask
-from qkv_core.minilm import (GOLDEN, INSTALL, NAMED, SHA256, all_weights, available, pieces, real_trace, states)
+from qkv_core.minilm import (GOLDEN, INSTALL, NAMED, SHA256, all_weights, available, layer_traces, pieces, real_reach,
+                            real_trace, states, together)
 from qkv_core.typed import LIMIT
 from tests.reference import assert_close
 
@@ -236,3 +237,39 @@ def test_no_head_reads_the_subject_from_the_verb_when_something_stands_between()
         read, weights = all_weights(text)
         hits += weights[:, :, read.tokens.index(verb)].argmax(-1) == read.tokens.index(subject)
     assert hits.max() <= 2, f"layer.head {divmod(int(hits.argmax()), 12)} finds {int(hits.max())} of {len(cases)}"
+
+
+@installed
+def test_the_heads_of_a_layer_put_together_are_what_the_layer_adds_but_for_its_bias():
+    read, layer = pieces(TIRED), 2
+    x = states(read, layer)[layer]
+    W = minilm._loaded().weights
+    name = f"encoder.layer.{layer}.attention."
+    mixed, _ = minilm._self_attention(x, W, name, None)
+    expected = mixed @ W[f"{name}output.dense.weight"].T
+    put = together(TIRED, layer)
+    assert put.parts.shape == (12, len(read.tokens), 384) and put.origin == "minilm"
+    assert_close(put.output, expected, 1e-4, "Concat W_o")
+    assert put.difference < 1e-4
+    assert layer_traces("  ", 0) == ()
+    with pytest.raises(ValueError, match="no_words"):
+        together("", 0)
+
+
+@installed
+def test_the_reach_of_a_real_head_is_that_of_the_full_jacobian_and_0_where_the_mask_forbids():
+    T, row = len(pieces(SHE).tokens), 7
+    known = real_trace(SHE, 1, 3, causal_mask(T)).head
+    b_q, b_k, b_v = known.biases
+
+    def output(x):
+        q, k, v = x @ known.W_q + b_q, x @ known.W_k + b_k, x @ known.W_v + b_v
+        scores = (q @ k.T / 32 ** 0.5).masked_fill(~known.mask, -torch.inf)
+        return (scores.softmax(-1) @ v)[row]
+
+    full = torch.autograd.functional.jacobian(output, known.X)                           # (d_v, T, C)
+    found = real_reach(known, row)
+    assert_close(found.norms[0], full.square().sum((0, 2)).sqrt(), 1e-4, "norms")
+    assert found.leak == 0 and not found.allowed[0, row + 1:].any() and found.norms[0, row + 1:].abs().max() == 0
+    free = real_trace(SHE, 1, 3).head
+    assert (real_reach(free, row).norms > 0).all()

@@ -8,6 +8,7 @@ import pytest
 
 from qkv_core import settings
 from qkv_core.presets import PRESETS
+from qkv_core.typed import CHARACTERS, LIMIT, SIDE, format_cells
 
 HOSTILE = [
     "", " ", "abc", "nan", "inf", "-inf", "1e400", "-1", "999999999999", "12.5", "1e3", "0x10", "１２", "٣", "1_000",
@@ -132,3 +133,51 @@ def test_presets_are_legal_and_set_only_what_their_page_has(page: str) -> None:
     for preset in PRESETS[page]:
         for key, value in preset.complete(page).items():
             assert settings.known(page)[key].legal(value), f"{page}/{preset.key}: {key}={value!r}"
+
+
+HEADS_TEXT = settings.everything()["h_text"]
+AS_TYPED = [
+    "El niño, ¿qué?", "  two  spaces ", "a\tb\nc", "日本語 中文", "مرحبا! שלום", "e\u0301 é", "👩\u200d👩\u200d👧 👩\u200d👩\u200d👧",
+    "w" * 60, "$x^2$ *b* _i_ `c` <img src=x> ![x](http://e.invalid/t.png) :smile: {q} {0} %s \\", "a=b&c=d#e?f+g%20",
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("text", AS_TYPED)
+def test_a_typed_text_is_kept_as_it_was_typed_and_no_problem(text: str) -> None:
+    assert HEADS_TEXT.legal(text)
+    address = settings.format({"h_text": text}, "heads")
+    assert settings.parse(address, "heads") == ({"h_text": text}, ())
+
+
+def test_a_typed_text_is_cut_to_its_limit_and_named_once() -> None:
+    values, (problem,) = settings.parse({"h_text": "x " * 20_000}, "heads")
+    assert values["h_text"] == "x " * (HEADS_TEXT.most // 2) and HEADS_TEXT.most == CHARACTERS
+    assert problem.reason == "replaced" and len(problem.used) <= settings.CLIP
+
+
+def test_a_typed_text_holds_no_control_characters_and_no_half_characters() -> None:
+    assert HEADS_TEXT.clean("a\x00b\x1b[31mc\x7f\x9f\u202ed\u2066e\u2028f") == "ab[31mcdef"
+    assert HEADS_TEXT.clean("a\r\nb\rc") == "a\nb\nc"
+    assert HEADS_TEXT.clean("a\ud800b") == "a\ufffdb"
+    for text in ("a\x00", "a\ud800", "x" * (HEADS_TEXT.most + 1), None, 3):
+        assert not HEADS_TEXT.legal(text)
+
+
+def test_painted_cells_of_an_address_are_a_token_or_nothing() -> None:
+    cells = settings.everything()["h_cells"]
+    token = format_cells([(i, j) for i in range(SIDE) for j in range(SIDE) if (i + j) % 3], SIDE)
+    assert cells.legal(token) and cells.parse(token) == token and token.isascii() and len(token) < 870
+    for text in ("12.", "0.A", "12.A!", "12.A\n", "123.A", "12.é", "12." + "A" * 865, "x" * 10_000):
+        assert cells.parse(text) == "" and not cells.legal(text)
+
+
+def test_the_names_of_sentences_and_heads_are_those_of_the_core() -> None:
+    from qkv_core import heads, minilm, sentences
+
+    assert {f"{lang}_{stem}" for lang in ("en", "es") for stem in settings.SENTENCES} == set(sentences.SENTENCES)
+    assert set(settings.HEADS) == set(heads.HEADS)
+    known = settings.everything()
+    assert (known["h_layer"].high + 1, known["h_rhead"].high + 1) == (minilm.LAYERS, minilm.HEADS)
+    assert known["h_pad"].high == sentences.MOST_PADDING == minilm.MOST_PADDING
+    longest = max(LIMIT, max(len(s.tokens) for s in sentences.SENTENCES.values())) + sentences.MOST_PADDING
+    assert known["h_row"].high == known["h_col"].high == longest - 1 and known["h_pre"].high == longest

@@ -21,6 +21,8 @@ from qkv_core.charts.palette import Palette, mix
 FONT = "Source Sans, sans-serif"
 PLAIN = 32
 """Labels of an axis up to which all are written; of more, those that have room."""
+CANVAS = 150
+"""Marks above which a chart is painted on a canvas."""
 LINE = 26
 """Pixels between two words of the lines."""
 SHADES = 254
@@ -31,6 +33,11 @@ HATCH = 5
 """Pixels from one line of the hatching to the next."""
 
 FIT = alt.AutoSizeParams(type="fit-x", contains="padding")
+
+
+def _many(chart: alt.LayerChart, marks: int) -> alt.LayerChart:
+    """A chart of many marks is painted on a canvas: a browser changes one picture instead of a thousand elements."""
+    return chart.properties(usermeta={"embedOptions": {"renderer": "canvas"}}) if marks > CANVAS else chart
 
 
 def _labels(labels: tuple[str, ...], start: int = 0) -> str:
@@ -118,7 +125,8 @@ def matrix(
     texts = texts.mark_text(fontSize=base.number_size(cols), font=FONT).encode(
         text="text:N", color=alt.condition("datum.hidden", alt.value(p.muted), alt.value(p.text))
     )
-    return alt.layer(cells, texts).properties(width=cell * cols, height=row_height * rows, autosize=FIT)
+    chart = alt.layer(cells, texts).properties(width=cell * cols, height=row_height * rows, autosize=FIT)
+    return _many(chart, rows * cols if rows > base.TEXT_CELLS else 0)
 
 
 def overview(
@@ -163,7 +171,7 @@ def overview(
     )
     if pick:
         bands = bands.add_params(alt.selection_point(name="pick", fields=["row", "turn"], on="click", empty=False))
-    return alt.layer(picture, columns, bands).properties(width=cell * T, height=cell * T, autosize=FIT)
+    return _many(alt.layer(picture, columns, bands).properties(width=cell * T, height=cell * T, autosize=FIT), 3 * T)
 
 
 def lines(
@@ -219,7 +227,8 @@ def lines(
         for place, align, title, colour in ((0.35, "right", row_title, p.q), (0.65, "left", col_title, p.k), (1, "right", value_title, p.weights))
     ]
     step = LINE if count <= 40 else 19
-    return alt.layer(between, query, asked, key, share, *heads).properties(height=step * (count + 1), autosize=FIT)
+    chart = alt.layer(between, query, asked, key, share, *heads).properties(height=step * (count + 1), autosize=FIT)
+    return _many(chart, 4 * count)
 
 
 def bars(
@@ -250,7 +259,7 @@ def bars(
         .mark_text(text="×", fontSize=LABEL_SIZE, dy=-8, font=FONT)
         .encode(y=alt.Y("weight:Q", title=value_title), color=alt.value(p.muted))
     )
-    return alt.layer(seen, hidden).properties(height=150, autosize=FIT)
+    return _many(alt.layer(seen, hidden).properties(height=150, autosize=FIT), 3 * n)
 
 
 def ranked(
@@ -314,7 +323,8 @@ def strips(
         )
         for at, symbol in enumerate(("q", "k", "scores"))
     ]
-    return alt.layer(*layers).resolve_scale(color="independent").properties(height=3 * 34, autosize=FIT)
+    chart = alt.layer(*layers).resolve_scale(color="independent").properties(height=3 * 34, autosize=FIT)
+    return _many(chart, 3 * d_k)
 
 
 def parts(
@@ -373,7 +383,7 @@ def png(
 
 def image(values: list[list[float]], hidden: list[list[bool]], look: Look, symbol: str, limit: float) -> str:
     """The same as an address that holds its own data."""
-    return "data:image/png;base64," + base64.b64encode(png(values, hidden, look, symbol, limit, 640)).decode()
+    return "data:image/png;base64," + base64.b64encode(png(values, hidden, look, symbol, limit, 384)).decode()
 
 
 def _chunk(name: bytes, data: bytes) -> bytes:

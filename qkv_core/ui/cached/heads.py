@@ -1,4 +1,8 @@
-"""The heads on a sentence, computed once for each setting, and what the page draws and says of them."""
+"""The heads on a sentence, computed once for each setting, and what the page draws and says of them.
+
+The caches are keyed on Ask, which hashes itself: a step of the row looks some twenty things up, and Streamlit's own caches
+take a millisecond for each such key. What they hold is shared by all viewers and read-only.
+"""
 
 from __future__ import annotations
 
@@ -6,11 +10,11 @@ import math
 import unicodedata
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
+from functools import cached_property, lru_cache
 from typing import Any
 
 import numpy as np
 import pandas as pd
-import streamlit as st
 import torch
 import torch.nn.functional as F
 from torch import Tensor
@@ -135,12 +139,12 @@ class Family:
     pad: int
 
 
-@st.cache_resource(show_spinner=False, max_entries=1)
+@lru_cache(maxsize=1)
 def available() -> minilm.Available:
     return minilm.available()
 
 
-@st.cache_resource(show_spinner=False, max_entries=64)
+@lru_cache(maxsize=32)
 def family(ask: Ask) -> Family:
     """All heads that stand beside each other, for an Ask without a head."""
     if ask.source == "real":
@@ -201,10 +205,16 @@ class Shown:
         """The number of the first token: 0 where it is a start token, else 1."""
         return 1 if self.ask.source == "typed" else 0
 
-    @property
+    @cached_property
     def hidden(self) -> Tensor:
         """Which cells the mask hides."""
         return self.head.trace.masked == -math.inf
+
+    @cached_property
+    def tops(self) -> tuple[int | None, ...]:
+        """The key with the largest weight of each row, None for a row that reads nothing."""
+        empty = self.hidden.all(-1).tolist()
+        return tuple(None if e else j for e, j in zip(empty, self.weights.argmax(-1).tolist(), strict=True))
 
     def matrix(self, view: str) -> Tensor:
         return {"weights": self.weights, "scores": self.head.trace.scaled, "raw": self.head.trace.raw}[view]
@@ -214,7 +224,7 @@ class Shown:
 
     def top(self, i: int) -> int | None:
         """The key with the largest weight, None for a row that reads nothing."""
-        return int(self.weights[i].argmax()) if self.visible(i) else None
+        return self.tops[i]
 
     def col(self, i: int, asked: int) -> int:
         """The key that is looked at: the chosen one, or the strongest."""
@@ -232,7 +242,7 @@ class Shown:
         return words.REPEATED_NAME(lang, word=label, n=i) if self.labels.count(label) > 1 else label
 
 
-@st.cache_resource(show_spinner=False, max_entries=256)
+@lru_cache(maxsize=256)
 def shown(ask: Ask) -> Shown:
     beside = family(ask.family())
     if beside.reason:
@@ -286,7 +296,7 @@ def isolated(word: str) -> str:
     return f"{ISOLATE}{word}{END}" if turned else word
 
 
-@st.cache_data(show_spinner=False, max_entries=256)
+@lru_cache(maxsize=256)
 def axis(labels: tuple[str, ...]) -> tuple[str, ...]:
     """The words as labels of an axis."""
     return tuple(isolated(label) for label in labels)
@@ -312,7 +322,7 @@ class Picture:
     window: tuple[int, int, int, int] | None = None
 
 
-@st.cache_resource(show_spinner=False, max_entries=256)
+@lru_cache(maxsize=256)
 def _cells(ask: Ask, view: str, lang: str) -> pd.DataFrame:
     """Every cell: row, col, value (None where hidden), text, exact, hidden, row_label, col_label."""
     run = shown(ask)
@@ -344,6 +354,14 @@ def cell_frame(
     )
 
 
+@lru_cache(maxsize=64)
+def _url(ask: Ask, view: str, look: Look) -> str:
+    """A whole matrix as the address of an image."""
+    run = shown(ask)
+    symbol = "weights" if view == "weights" else "scores"
+    return charts.image(run.matrix(view).tolist(), run.hidden.tolist(), look, symbol, limit(ask, view))
+
+
 def _whole(values: Tensor) -> bool:
     return bool((values == values.round()).all())
 
@@ -360,8 +378,7 @@ def picture(ask: Ask, view: str, i: int, j: int, lang: str, zoom: bool, paint: b
     titles = {"row_title": words.QUERIES(lang), "col_title": words.KEYS(lang), "value_title": words.VIEWS[view](lang)}
     symbol = "weights" if view == "weights" else "scores"
     if T > RECT_CELLS and not (zoom or paint):
-        url = charts.image(run.matrix(view).tolist(), run.hidden.tolist(), look, symbol, limit(ask, view))
-        return _image(run, url, i, lang, titles)
+        return _image(run, _url(ask, view, look), i, lang, titles)
     frame, window = _cells(ask, view, lang), None
     if T > TEXT_CELLS and (zoom or (paint and T > RECT_CELLS)):
         window = (*_around(i, T), *_around(j, T))
@@ -396,14 +413,14 @@ def _around(at: int, T: int) -> tuple[int, int]:
 
 def _image(run: Shown, url: str, i: int, lang: str, titles: dict[str, str]) -> Picture:
     labels = axis(run.labels)
-    tops = [run.top(r) for r in range(run.T)]
+    tops, largest = run.tops, run.weights.amax(-1).tolist()
     frame = pd.DataFrame(
         {
             "row": range(run.T),
             "url": [url, *[""] * (run.T - 1)],
             "row_label": labels,
             "top_label": ["–" if t is None else labels[t] for t in tops],
-            "top_text": ["–" if t is None else number(run.weights[r, t].item(), ".6f", lang) for r, t in enumerate(tops)],
+            "top_text": ["–" if t is None else number(largest[r], ".6f", lang) for r, t in enumerate(tops)],
             "mark": [int(r == i) for r in range(run.T)],
             "turn": i,
         }
@@ -619,22 +636,18 @@ def products(run: Shown, i: int, j: int, lang: str) -> pd.DataFrame:
 
 def strips(table: pd.DataFrame, lang: str) -> pd.DataFrame:
     """The marks of q, k and their products: row (0 to 2), col, share of the row's largest, text, name."""
-    parts = []
-    for at, name in enumerate(("q", "k", "product")):
-        values = table[name]
-        top = max(values.abs().max(), 1e-12)
-        parts.append(
-            pd.DataFrame(
-                {
-                    "row": at,
-                    "col": table["m"] - 1,
-                    "share": values / top,
-                    "text": [number(v, ".4f", lang) for v in values],
-                    "name": [f"{m}  {n}".strip() for m, n in zip(table["m"], table["name"], strict=True)],
-                }
-            )
-        )
-    return pd.concat(parts, ignore_index=True)
+    parts = [table[name].tolist() for name in ("q", "k", "product")]
+    tops = [max(map(abs, values)) or 1.0 for values in parts]
+    names = [f"{m}  {n}".strip() for m, n in zip(table["m"], table["name"], strict=True)]
+    return pd.DataFrame(
+        {
+            "row": np.repeat(np.arange(3), len(table)),
+            "col": np.tile(np.arange(len(table)), 3),
+            "share": [value / top for values, top in zip(parts, tops, strict=True) for value in values],
+            "text": [number(value, ".4f", lang) for values in parts for value in values],
+            "name": names * 3,
+        }
+    )
 
 
 def strips_say(table: pd.DataFrame, lang: str) -> str:
@@ -653,7 +666,7 @@ def rules(run: Shown, i: int, j: int, lang: str) -> tuple[list[list[str]], float
     return rows, sum(f.points for f in found)
 
 
-@st.cache_data(show_spinner=False, max_entries=64)
+@lru_cache(maxsize=64)
 def all_rules(head: str, lang: str) -> pd.DataFrame:
     """Every rule of a hand-written head."""
     return pd.DataFrame(
@@ -776,7 +789,7 @@ class Side:
     mean: Tensor
 
 
-@st.cache_resource(show_spinner=False, max_entries=64)
+@lru_cache(maxsize=64)
 def side_by_side(ask: Ask, look: Look) -> Side:
     lang = look.lang
     found, stack = [], []
@@ -812,7 +825,7 @@ def _thumb(name: str, title: str, run: Shown, weights: Tensor, hidden: Tensor, l
 # together
 
 
-@st.cache_resource(show_spinner=False, max_entries=64)
+@lru_cache(maxsize=16)
 def together(ask: Ask, seed: int) -> core.Together:
     """All heads of a family put together."""
     if ask.source == "real":
@@ -856,7 +869,7 @@ def with_sum(frame: pd.DataFrame, put: core.Together, i: int, lang: str) -> pd.D
 # mask and leaks
 
 
-@st.cache_resource(show_spinner=False, max_entries=256)
+@lru_cache(maxsize=256)
 def reach(ask: Ask, i: int) -> core.Reach:
     """Which inputs can change output i."""
     run = shown(ask)
@@ -889,7 +902,7 @@ def reach_says(run: Shown, i: int, lang: str) -> str:
     return msg(lang, n=int((found.norms > 0).sum()), T=run.T, q=run.name(i, lang), hidden=hidden, leak=found.leak)
 
 
-@st.cache_data(show_spinner=False, max_entries=64)
+@lru_cache(maxsize=64)
 def polarity(ask: Ask) -> core.Polarity:
     return core.polarity_example(family(ask).mask)
 
@@ -1056,3 +1069,22 @@ def sides(found: Compared, lang: str, look: Look) -> list[Picture]:
 
 
 NAMED = minilm.NAMED
+
+
+def tensors(run: Shown) -> dict[str, Tensor]:
+    """The tensors on screen by name, in the order of the lesson."""
+    head, trace = run.head, run.head.trace
+    found = {"X": head.X, "W_q": head.W_q, "W_k": head.W_k, "W_v": head.W_v, "q": trace.q, "k": trace.k, "v": trace.v}
+    steps = {"raw": trace.raw, "scaled": trace.scaled, "masked": trace.masked, "weights": trace.weights, "output": trace.output}
+    return {**found, **steps}
+
+
+def warm_up(values: dict[str, Any]) -> None:
+    """What the page asks for first, with every setting at its default."""
+    shared = settings.Shared(**{s.key: values[s.key] for s in settings.SHARED})
+    first = asked(shared, values.__getitem__)
+    run, i = shown(first), values["h_row"]
+    prediction(run, i, shared.lang)
+    compare(first, second(first, values["h_cmp"], shared.lang, values.__getitem__))
+    together(first.family(), shared.seed)
+    reach(first, i)
