@@ -151,3 +151,14 @@ def test_above_the_limit_a_newcomer_is_asked_to_wait(monkeypatch: pytest.MonkeyP
     at = open_page("variance")
     assert [i.value for i in at.info] == [frame.BUSY("en")]
     assert not at.title
+
+
+def test_a_second_control_that_still_says_what_it_showed_before_does_not_undo_the_first() -> None:
+    at = open_page("saturation")
+    at.select_slider(key="tau_page").set_value(2.0).run()
+    assert at.select_slider(key="tau").value == 2.0
+    at.select_slider(key="tau_page").set_value(3.0)
+    at.select_slider(key="tau").set_value(1.0).run()  # what the browser showed before it saw the first answer
+    assert at.select_slider(key="tau").value == at.select_slider(key="tau_page").value == 3.0
+    at.select_slider(key="tau").set_value(2.0).run()  # alone it is a person's choice
+    assert at.select_slider(key="tau_page").value == 2.0

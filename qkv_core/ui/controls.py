@@ -278,7 +278,7 @@ def _bound(key: str, place: str, after: Callable[[], None] | None = None) -> dic
 def _take(key: str, widget: str, after: Callable[[], None] | None = None) -> None:
     """Writes what a widget holds into its setting, if it is legal; an emptied box keeps the last value."""
     value = st.session_state.get(widget)
-    if state.is_stale(widget, value):
+    if state.is_stale(widget, value) or state.is_echo(key, widget, value):
         return
     if settings.everything()[key].legal(value):
         state.put(**{key: value})

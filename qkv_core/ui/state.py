@@ -30,9 +30,12 @@ TAKE_HOME = "take_home"
 MOVES = "_moves"
 TICKING = "_ticking"
 REPLACED = "_replaced"
+SPOKE = "_spoke"
 
 STALE = 3.0
 """Seconds within which what a control showed before can still come back from a browser."""
+LATELY = 8
+"""How many such values are remembered of a control."""
 
 
 def begin(page: str) -> None:
@@ -127,7 +130,28 @@ def ticks() -> None:
 
 def replaced(widget: str, before: Any) -> None:
     """Remembers what a control showed before we set it to something else."""
-    st.session_state.setdefault(REPLACED, {})[widget] = (before, time.monotonic())
+    shown = st.session_state.setdefault(REPLACED, {})
+    shown[widget] = (*shown.get(widget, ()), (before, time.monotonic()))[-LATELY:]
+
+
+def _showed(widget: str, value: Any) -> bool:
+    """Did a control show this value a moment ago, before we set it to something else?"""
+    now = time.monotonic()
+    return any(value == before and now - at < STALE for before, at in st.session_state.get(REPLACED, {}).get(widget, ()))
+
+
+def is_echo(key: str, widget: str, value: Any) -> bool:
+    """Does one of two controls of a setting repeat what it showed before we set it, beside the other that was just moved?
+
+    A browser sends all controls with each message, and has not yet seen what we set after the message before it. With a
+    key held down the second control would so undo the steps of the first.
+    """
+    run = get_script_run_ctx().cursors  # a new one for each run
+    mark, said, by = st.session_state.get(SPOKE, (None, "", ""))
+    echo = mark is run and said == key and by != widget and _showed(widget, value)
+    if not echo:
+        st.session_state[SPOKE] = (run, key, widget)
+    return echo
 
 
 def is_stale(widget: str, value: Any) -> bool:
@@ -138,8 +162,7 @@ def is_stale(widget: str, value: Any) -> bool:
     mine = getattr(get_script_run_ctx(), "fragment_ids_this_run", None) or ()
     if not mine or not set(mine) <= st.session_state.get(TICKING, set()):
         return False
-    before, at = st.session_state.get(REPLACED, {}).get(widget, (None, -STALE))
-    return value == before and time.monotonic() - at < STALE
+    return _showed(widget, value)
 
 
 def problems() -> tuple[Problem, ...]:

@@ -84,10 +84,9 @@ def test_by_keyboard_alone_another_head_and_another_row_are_chosen(chromium: Any
         v.page.wait_for_url("**h_draw=lines**")
         v.settled()
         tab_to(".st-key-h_row_page input[type=range]")
-        for row in (7, 6, 5, 4):
-            v.page.keyboard.press("ArrowLeft")
-            v.page.wait_for_url(f"**h_row={row}**")
-            v.settled()
+        for _ in range(4):
+            v.page.keyboard.press("ArrowLeft")  # quickly: the list beside it must not undo a step
+        v.page.wait_for_url("**h_row=4**")
         headline(v, "cross reads ")
         assert v.trouble == []
 
