@@ -272,13 +272,14 @@ def _bound(key: str, place: str, after: Callable[[], None] | None = None) -> dic
     if (before := st.session_state.get(widget, _ABSENT)) != state.get(key):
         st.session_state[widget] = state.get(key)
         state.replaced(widget, before)
+    state.drew(widget, state.get(key))
     return {"key": widget, "on_change": _take, "args": (key, widget, after)}
 
 
 def _take(key: str, widget: str, after: Callable[[], None] | None = None) -> None:
     """Writes what a widget holds into its setting, if it is legal; an emptied box keeps the last value."""
     value = st.session_state.get(widget)
-    if state.is_stale(widget, value) or state.is_echo(key, widget, value):
+    if state.is_stale(widget, value) or state.is_echo(widget, value):
         return
     if settings.everything()[key].legal(value):
         state.put(**{key: value})

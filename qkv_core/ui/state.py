@@ -30,7 +30,7 @@ TAKE_HOME = "take_home"
 MOVES = "_moves"
 TICKING = "_ticking"
 REPLACED = "_replaced"
-SPOKE = "_spoke"
+DRAWN = "_drawn"
 
 STALE = 3.0
 """Seconds within which what a control showed before can still come back from a browser."""
@@ -140,18 +140,26 @@ def _showed(widget: str, value: Any) -> bool:
     return any(value == before and now - at < STALE for before, at in st.session_state.get(REPLACED, {}).get(widget, ()))
 
 
-def is_echo(key: str, widget: str, value: Any) -> bool:
-    """Does one of two controls of a setting repeat what it showed before we set it, beside the other that was just moved?
+def drew(widget: str, value: Any) -> None:
+    """Remembers what a control was drawn with."""
+    drawn = st.session_state.setdefault(DRAWN, {})
+    if widget in drawn and drawn[widget] != value:
+        replaced(widget, drawn[widget])
+    drawn[widget] = value
+
+
+def is_echo(widget: str, value: Any) -> bool:
+    """Does a control repeat what it showed a moment ago, in a message that another control's new value has sent?
 
     A browser sends all controls with each message, and has not yet seen what we set after the message before it. With a
-    key held down the second control would so undo the steps of the first.
+    key held down the second control of a setting would so undo the steps of the first.
     """
-    run = get_script_run_ctx().cursors  # a new one for each run
-    mark, said, by = st.session_state.get(SPOKE, (None, "", ""))
-    echo = mark is run and said == key and by != widget and _showed(widget, value)
-    if not echo:
-        st.session_state[SPOKE] = (run, key, widget)
-    return echo
+    if not _showed(widget, value):
+        return False
+    return any(
+        other != widget and (now := st.session_state.get(other, was)) != was and not _showed(other, now)
+        for other, was in st.session_state.get(DRAWN, {}).items()
+    )
 
 
 def is_stale(widget: str, value: Any) -> bool:
