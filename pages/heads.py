@@ -194,18 +194,14 @@ def all_heads() -> None:
     side = cached.side_by_side(ask.family(), show.look())
     n = len(side.weights)
     st.markdown(say(text.ALL_LEAD[source], n=n, layer=ask.layer))
-    with st.container(horizontal=True, gap="medium"):
+    with st.container(horizontal=True, gap="small"):
         for thumb in side.thumbs:
+            chosen = {"h_rhead": int(thumb.id or -1)} if source == "real" else {"h_head": thumb.id}
+            now = not thumb.id or all(state.get(key) == value for key, value in chosen.items())
             with st.container(width=cached.THUMB, gap="xxsmall"):
-                if thumb.id:
-                    chosen = {"h_rhead": int(thumb.id)} if source == "real" else {"h_head": thumb.id}
-                    now = all(state.get(key) == value for key, value in chosen.items())
-                    st.button(
-                        thumb.name, key=f"h_open_{thumb.id}", on_click=state.put, kwargs=chosen, width="stretch", disabled=now
-                    )
-                else:
-                    st.button(thumb.name, key="h_open_mean", width="stretch", disabled=True)
                 st.image(thumb.png, alt=thumb.says, width=cached.THUMB)
+                key = f"h_open_{thumb.id or 'mean'}"
+                st.button(thumb.name, key=key, on_click=state.put, kwargs=chosen, width="stretch", disabled=now)
     st.caption(cached.mean_says(side, run, i, lang))
     if source == "real":
         named_heads()

@@ -42,7 +42,7 @@ TINY = 5e-4
 """A difference below this is none that could be seen."""
 TERMS = 4
 """Terms of the softmax that are written out."""
-THUMB = 165
+THUMB = 142
 """Pixels of a small multiple."""
 CODE = (core.head_trace, core.matrices, core.fired, attention_trace, core.concat_parts, core.reach_of)
 CODE_REAL = (minilm.real_trace, minilm.states, attention_trace, core.concat_parts, core.reach_of)
