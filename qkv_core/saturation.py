@@ -24,8 +24,8 @@ import torch
 from qkv_core import measures
 from qkv_core.attention import SCALES, divisor, stable_softmax
 from qkv_core.masks import whole
+from qkv_core.variance import MAX_D, d_list, seed_of
 
-MAX_D = 16_384
 MAX_KEYS = 1_024
 MAX_TRIALS = 20_000
 LARGEST = 1e30                # a given q.k; a small tau must not make it overflow float32
@@ -66,7 +66,7 @@ def saturation_curve(d_ks: Iterable[int], n_keys: int = 16, n_trials: int = 400,
         ValueError: an argument is out of range.
     Source: Vaswani et al. 2017, section 3.2.1, "regions where it has extremely small gradients".
     """
-    d_ks = _d_list(d_ks)
+    d_ks = d_list(d_ks)
     divide_by = [[1.0, math.sqrt(d)] for d in d_ks]
     columns = _measure(d_ks, divide_by, n_keys, n_trials, seed, tau, progress)
     del columns["power"], columns["power_low"], columns["power_high"]
@@ -183,7 +183,7 @@ def ten_keys(d_k: int = 64, n_keys: int = 10, seed: int = 0, tau: float = 1.0,
         ValueError: an argument is out of range.
     Source: Vaswani et al. 2017, section 3.2.1, equation 1.
     """
-    d_k, n_keys, seed = whole("d_k", d_k, 1, MAX_D), whole("n_keys", n_keys, 1, MAX_KEYS), _seed(seed)
+    d_k, n_keys, seed = whole("d_k", d_k, 1, MAX_D), whole("n_keys", n_keys, 1, MAX_KEYS), seed_of(seed)
     divide_by = math.sqrt(d_k) if divide_by is None else divide_by
     generator = torch.Generator().manual_seed(seed)
     q = torch.randn(d_k, generator=generator)
@@ -392,7 +392,7 @@ def _measure(d_ks, divide_by, n_keys, n_trials, seed, tau, progress) -> dict[str
     unique = sorted(rows)
     table = _factor(1.0, tau) / torch.tensor([rows[d] for d in unique])                    # (D, arms)
     sums = np.zeros((2, len(MEASURES) + 1, *table.shape))
-    for first, scores, before in _scores(unique, n_keys, n_trials, _seed(seed)):           # (rows, n, T)
+    for first, scores, before in _scores(unique, n_keys, n_trials, seed_of(seed)):           # (rows, n, T)
         last = first + len(scores)
         values = _values(scores, table[first:last])                                        # (measures, rows, arms, T)
         sums[:, :, first:last] += torch.stack([values.sum(-1), values.square().sum(-1)]).numpy()
@@ -468,16 +468,3 @@ def _factor(divide_by: float, tau: float) -> float:
         if isinstance(value, bool) or not isinstance(value, (float, numbers.Real)) or not 0 < value < math.inf:
             raise ValueError(f"{name} must be a finite number > 0; got {value!r}")
     return min(1 / divide_by / tau, MAX_FACTOR)
-
-
-def _seed(seed) -> int:
-    return whole("seed", seed, 0, 2**32 - 1)      # the CPU generator reads no more than 32 bits of it
-
-
-def _d_list(d_ks) -> list[int]:
-    if not isinstance(d_ks, Iterable) or isinstance(d_ks, str):
-        raise ValueError(f"d_ks must be a sequence of whole numbers; got {d_ks!r}")
-    checked = [whole("each of d_ks", d, 1, MAX_D) for d in d_ks]
-    if not checked:
-        raise ValueError("d_ks must hold at least one whole number; got none")
-    return checked

@@ -364,7 +364,7 @@ def variance_study(d_ks: Iterable[int], histograms_at: Iterable[int] = (), n_sam
         ValueError: an argument is out of range.
     Source: Vaswani et al. 2017, section 3.2.1, footnote 4.
     """
-    a, n, seed, d_ks = _assumptions(distribution), _pair_count(n_samples), _seed(seed), _d_list(d_ks)
+    a, n, seed, d_ks = _assumptions(distribution), _pair_count(n_samples), seed_of(seed), d_list(d_ks)
     at, bins = [whole("each of histograms_at", d, 1, MAX_D) for d in histograms_at], whole("bins", bins, 1, 1000)
     where = _device(device, n * max(*d_ks, *at, 1))
     unique = list(dict.fromkeys(d_ks))
@@ -397,7 +397,7 @@ def plain_variance(d_k: int, n_samples: int = 10_000, seed: int = 0, distributio
     Raises:
         ValueError: an argument is out of range.
     """
-    a, n, seed, d_k = _assumptions(distribution), _pair_count(n_samples), _seed(seed), whole("d_k", d_k, 1, MAX_D)
+    a, n, seed, d_k = _assumptions(distribution), _pair_count(n_samples), seed_of(seed), whole("d_k", d_k, 1, MAX_D)
     dots = [sum(q.double() * k.double() for q, k in pairs).cpu().numpy()
             for _, pairs in _chunks(a, d_k, n, seed, resolve(str(device)))]
     return float(np.var(np.concatenate(dots), ddof=1)) if n > 1 else math.nan
@@ -421,7 +421,7 @@ def variance_sweep(max_d: int, n_samples: int = 10_000, seed: int = 0, distribut
         ValueError: an argument is out of range.
     Source: Vaswani et al. 2017, section 3.2.1, footnote 4.
     """
-    a, n, seed, last = _assumptions(distribution), _pair_count(n_samples), _seed(seed), whole("max_d", max_d, 1, MAX_D)
+    a, n, seed, last = _assumptions(distribution), _pair_count(n_samples), seed_of(seed), whole("max_d", max_d, 1, MAX_D)
     where = _device(device, n * last)
     d = np.arange(1, last + 1)
     (plain,) = _sums(a, d.tolist(), n, seed, where, progress, powers=(0,))
@@ -514,7 +514,7 @@ def dot_products(d_k: int, n_samples: int = 10_000, seed: int = 0, distribution:
     Raises:
         ValueError: an argument is out of range.
     """
-    a, n, seed, d_k = _assumptions(distribution), _pair_count(n_samples), _seed(seed), whole("d_k", d_k, 1, MAX_D)
+    a, n, seed, d_k = _assumptions(distribution), _pair_count(n_samples), seed_of(seed), whole("d_k", d_k, 1, MAX_D)
     stream = _partial_dots(a, d_k, n, seed, _device(device, n * d_k), progress=None)
     return torch.cat([dots.cpu() for d, dots in stream if d == d_k]) + theory(d_k, a).mean
 
@@ -640,11 +640,13 @@ def _pair_count(n_samples) -> int:
     return whole("n_samples", n_samples, 1, MAX_PAIRS)
 
 
-def _seed(seed) -> int:
+def seed_of(seed) -> int:
+    """The seed, or a ValueError that names what was expected. Used by every lesson that draws many samples."""
     return whole("seed", seed, 0, 2**32 - 1)     # the CPU generator reads no more than 32 bits of it
 
 
-def _d_list(d_ks) -> list[int]:
+def d_list(d_ks) -> list[int]:
+    """The sizes d_k as a list of whole numbers from 1 to MAX_D, at least one, or a ValueError."""
     if not isinstance(d_ks, Iterable) or isinstance(d_ks, str):
         raise ValueError(f"d_ks must be a sequence of whole numbers; got {d_ks!r}")
     checked = [whole("each of d_ks", d, 1, MAX_D) for d in d_ks]

@@ -22,7 +22,6 @@ MENU = {
     "training": Msg(en="Live training", es="Entrenamiento en vivo"),
 }
 
-SETTINGS = Msg(en="Settings", es="Ajustes")
 LANGUAGE = Msg(en="Language", es="Idioma")
 
 LABELS = {
@@ -107,11 +106,7 @@ SHARE_LEAD = Msg(
     en="This address restores the page with every setting. Copy it with the button at its right.",
     es="Esta dirección recupera la página con todos los ajustes. Cópiela con el botón de la derecha.",
 )
-MORE = Msg(en="More", es="Más")
-MORE_HELP = Msg(en="Device, and how to reproduce this screen", es="Dispositivo y cómo reproducir esta pantalla")
 
-REPLACED_ONE = Msg(en="One value of the link was replaced.", es="Se sustituyó un valor del enlace.")
-REPLACED_MANY = Msg(en="{n} values of the link were replaced.", es="Se sustituyeron {n} valores del enlace.")
 REPLACED = Msg(
     en="{key} = {given} is not a value of this setting; {used} is used.",
     es="{key} = {given} no es un valor de este ajuste; se usa {used}.",
@@ -175,7 +170,6 @@ BUSY = Msg(
     "o ejecute el laboratorio en su propia máquina: el README explica cómo.",
 )
 
-ABOUT = Msg(en="Reproduce this screen", es="Reproducir esta pantalla")
 ABOUT_TEXT = Msg(
     en="seed {seed} · {device} · {dtype} · torch {torch} · streamlit {streamlit} · Python {python}",
     es="semilla {seed} · {device} · {dtype} · torch {torch} · streamlit {streamlit} · Python {python}",
@@ -192,11 +186,9 @@ CODE_LEAD = Msg(
 TRY = Msg(en="What to try", es="Qué probar")
 PREDICT = Msg(en="Predict, then reveal", es="Prediga y compruebe")
 REVEAL = Msg(en="Reveal", es="Comprobar")
-AGAIN = Msg(en="Ask me again", es="Otra vez")
 GUESS_FIRST = Msg(en="Choose an answer first.", es="Elija primero una respuesta.")
 RIGHT = Msg(en="Yes.", es="Sí.")
 WRONG = Msg(en="Not quite.", es="No del todo.")
-CHECKS = Msg(en="Checks", es="Comprobaciones")
 CHECK_OK = Msg(en="{name}: difference {difference}", es="{name}: diferencia {difference}")
 CHECK_BAD = Msg(
     en="{name}: difference {difference} is above {tolerance}",
@@ -204,7 +196,6 @@ CHECK_BAD = Msg(
 )
 SOURCE = Msg(en="Source", es="Fuente")
 NEXT = Msg(en="Next: {title}", es="Siguiente: {title}")
-LOADING = Msg(en="Loading the tensors …", es="Cargando los tensores …")
 FAILED = Msg(
     en="Something went wrong while this part was computed. The settings are kept; changing one of them tries again.",
     es="Algo falló al calcular esta parte. Los ajustes se conservan; al cambiar alguno se vuelve a intentar.",

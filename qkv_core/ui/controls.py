@@ -316,6 +316,3 @@ def settle_device() -> str | None:
     state.put(device="auto")
     st.session_state[state.PROBLEMS] = (*kept, settings.Problem("device", asked, "auto", "replaced"))
     return asked
-
-
-Callback = Callable[..., None]

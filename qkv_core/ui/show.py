@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import inspect
 import re
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from functools import lru_cache
 from typing import Any
 
@@ -240,16 +240,5 @@ def spec_of(drawn: screen.Drawn, look_: Any) -> Any:
     return _spec(drawn.draw, look_, drawn.labels, drawn.columns)
 
 
-def coloured(symbol: str, text: str) -> str:
-    """`text` in the colour of a symbol, as markup. For our own words only."""
-    from qkv_core.charts.palette import SYMBOL_MARKUP
-
-    colour = SYMBOL_MARKUP.get(symbol)
-    return f":{colour}[{text}]" if colour else text
-
-
 def sentences(*parts: str) -> str:
     return " ".join(parts)
-
-
-Rows = Iterable[tuple[str, float, float]]
