@@ -14,6 +14,16 @@ PROBES = ("/_stcore/health", "/_stcore/host-config")
 """Streamlit's own search for its base address: on a deep link it asks below the page's path first."""
 
 
+QUIET = """([quiet, most]) => new Promise(done => {
+    const end = () => { watcher.disconnect(); clearTimeout(timer); clearTimeout(limit); done(); };
+    const watcher = new MutationObserver(() => { clearTimeout(timer); timer = setTimeout(end, quiet); });
+    watcher.observe(document.body, {childList: true, subtree: true});
+    let timer = setTimeout(end, quiet);
+    const limit = setTimeout(end, most);
+})"""
+"""Ends when nothing was added to or taken from the document for `quiet` milliseconds, or after `most` (a page that plays never rests)."""
+
+
 class Visitor:
     """One browser tab with what went wrong in it."""
 
@@ -44,9 +54,9 @@ class Visitor:
         return self.settled()
 
     def settled(self) -> Visitor:
-        """Waits until the script has run and nothing on the screen is waiting for it."""
+        """Waits until the script has run and what it sent is drawn: the browser loads sliders and charts after the script has ended."""
         self.page.wait_for_selector("[data-testid=stApp][data-test-script-state=notRunning]", timeout=60_000)
-        self.page.wait_for_timeout(150)
+        self.page.evaluate(QUIET, [300, 5000])
         self.page.wait_for_selector("[data-testid=stApp][data-test-script-state=notRunning]", timeout=60_000)
         return self
 
