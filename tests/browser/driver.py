@@ -51,6 +51,7 @@ class Visitor:
 
     def open(self, path: str = "/") -> Visitor:
         self.page.goto(self.url + path)
+        self.page.wait_for_selector(".st-key-d_k input[type=range]", state="attached")
         return self.settled()
 
     def settled(self) -> Visitor:

@@ -159,7 +159,8 @@ def test_the_lab_works_inside_a_frame_on_another_origin(chromium: Any, server: S
 def test_the_data_behind_a_picture_and_the_code_open_when_asked_and_download(chromium: Any, server: Server, page: str) -> None:
     with visitor(chromium, server.url) as v:
         v.open(PATHS[page])
-        assert v.page.locator("details:not([open]) [data-testid=stDataFrame]").count() == 0  # nothing is built while closed
+        closed = v.page.locator("details:not([open])", has_text=frame.DATA("en"))
+        assert closed.count() >= 1 and closed.get_by_test_id("stDataFrame").count() == 0  # nothing is built while closed
         v.page.get_by_text(frame.DATA("en")).first.click()
         v.page.get_by_test_id("stDataFrame").first.wait_for()
         button = v.page.get_by_test_id("stDownloadButton").get_by_role("button", name=frame.DOWNLOAD("en")).first
