@@ -19,7 +19,7 @@ from typing import NamedTuple
 import torch
 from torch import Tensor
 
-from qkv_core.attention import AttentionTrace, attention_trace
+from qkv_core.attention import AttentionTrace, attention_trace, scaled_dot_product_attention
 from qkv_core.masks import padding_mask, whole
 from qkv_core.sentences import FEATURES, GROUPS, MOST_PADDING, PAD, SENTENCES, pairs
 from qkv_core.typed import LIMIT, Typed, same_words, tokenise
@@ -96,8 +96,8 @@ class HeadTrace:
 
     tokens: tuple of T str, the labels of rows (queries) and columns (keys).
     trace: AttentionTrace, every step of softmax(q k^T / (divisor * tau)) v.
-    origin: str, who made the matrices: "hand", or "minilm" for downloaded weights.
-    head: str. layer: int, counted from 1 for hand-written heads and from 0 for MiniLM's.
+    origin: str, who made the matrices: "hand", "minilm" for downloaded weights, "trained" for those trained here.
+    head: str. layer: int, counted from 1 for hand-written heads and those trained here, and from 0 for MiniLM's.
     X: tensor (T, C), what the head reads. W_q, W_k: tensors (C, d_k). W_v: tensor (C, d_v). q = X W_q (+ bias).
     biases: (b_q, b_k, b_v), or None when the head has none.
     features: tuple of C str, the names of X's coordinates; () when nobody named them.
@@ -367,6 +367,31 @@ def typed_reach(text: str, head_id: str, row: int, mask: Tensor | None = None, t
         raise ValueError(f"no head to differentiate: {typed.reason}")
     known = HEADS[head_id] if head_id == "same_word" else _neighbour(head_id)
     return _reach(known, typed.head.X, typed.head.tokens, mask, tau, scale, (row,))
+
+
+def layer_reach(known: HeadTrace, row: int, tau: float = 1.0, scale: bool | float = True) -> Reach:
+    """Return which inputs of its layer can change output `row` of a trained head, by autograd.
+
+        norm[j] = || d output_row / d x_j ||,    x: what the layer reads
+
+    Args:
+        known: HeadTrace with X, W_q, W_k, W_v and its biases, if it has any. row: int, 0 to T - 1.
+        tau, scale: those it was made with.
+    Returns:
+        Reach(norms (1, T), rows, allowed (1, T), leak).
+    Raises:
+        ValueError: for a row out of range.
+    """
+    b_q, b_k, b_v = known.biases or (0.0, 0.0, 0.0)
+
+    def output(x: Tensor) -> Tensor:
+        q, k, v = x @ known.W_q + b_q, x @ known.W_k + b_k, x @ known.W_v + b_v
+        return scaled_dot_product_attention(q, k, v, known.mask, tau, scale)[0]
+
+    norms, rows = reach_of(output, known.X, (row,))
+    own = torch.eye(len(known.tokens), dtype=torch.bool)
+    allowed = (own | (True if known.mask is None else known.mask))[list(rows)]
+    return Reach(norms, rows, allowed, norms.masked_fill(allowed, 0.0).max().item())
 
 
 def reach_of(function: Callable[[Tensor], Tensor], X: Tensor, rows: Sequence[int] | None = None) \

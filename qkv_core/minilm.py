@@ -19,7 +19,7 @@ import torch.nn.functional as F
 from torch import Tensor
 
 from qkv_core.attention import attention_trace, scaled_dot_product_attention
-from qkv_core.heads import HeadTrace, Reach, Together, concat_parts, reach_of
+from qkv_core.heads import HeadTrace, Together, concat_parts
 from qkv_core.masks import whole
 from qkv_core.typed import CHARACTERS, LIMIT
 
@@ -163,30 +163,6 @@ def real_trace(text: str, layer: int, head: int, mask: Tensor | None = None, tau
     if not read.found:
         return RealHead(read, None, "no_words")
     return RealHead(read, _on_layer(read, states(read, layer)[layer], layer, head, mask, tau, scale), "")
-
-
-def real_reach(known: HeadTrace, row: int, tau: float = 1.0, scale: bool | float = True) -> Reach:
-    """Return which inputs of its layer can change output `row` of a real head, by autograd.
-
-        norm[j] = || d output_row / d x_j ||,    x: what the layer reads
-
-    Args:
-        known: HeadTrace of `real_trace`. row: int, 0 to T - 1. tau, scale: those it was made with.
-    Returns:
-        Reach(norms (1, T), rows, allowed (1, T), leak).
-    Raises:
-        ValueError: for a row out of range.
-    """
-    b_q, b_k, b_v = known.biases
-
-    def output(x: Tensor) -> Tensor:
-        q, k, v = x @ known.W_q + b_q, x @ known.W_k + b_k, x @ known.W_v + b_v
-        return scaled_dot_product_attention(q, k, v, known.mask, tau, scale)[0]
-
-    norms, rows = reach_of(output, known.X, (row,))
-    own = torch.eye(len(known.tokens), dtype=torch.bool)
-    allowed = (own | (True if known.mask is None else known.mask))[list(rows)]
-    return Reach(norms, rows, allowed, norms.masked_fill(allowed, 0.0).max().item())
 
 
 def layer_traces(text: str, layer: int, mask: Tensor | None = None, tau: float = 1.0, scale: bool | float = True,

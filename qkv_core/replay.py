@@ -4,7 +4,7 @@ from dataclasses import replace
 import torch
 from torch import Tensor
 
-from qkv_core.experiment import Config
+from qkv_core.experiment import CAT_SAT, Config
 from qkv_core.lockstep import MEASURES, build, given
 from qkv_core.nets import accuracy, forward, inputs, losses
 from qkv_core.records import Moment
@@ -45,23 +45,36 @@ class Replay:
         return torch.cat(rows)[:, MEASURES.index("loss"), 0]
 
 
+def read(config: Config, seed: int, example: int, dtype: torch.dtype = torch.float32) \
+        -> tuple[Tensor, Tensor, tuple[str, ...]]:
+    """Return an example that is never trained on, as a net reads it.
+
+    Args:
+        config: Config. seed: int, place in config.seeds. example: int >= 0; the same number is the same example at every
+            step and for every arm. The cat sat has one.
+    Returns:
+        x: tensor (1, T, symbols + T) of one-hot symbols and places; for the cat sat the tokens X (1, 3, 4).
+        target: int64 tensor (1, answers), what should be answered; for the cat sat (3, 4).
+        shown: tuple of T str, the tokens as written on screen.
+    """
+    if config.task == CAT_SAT:
+        X, target = given(config)
+        return X[None], target, cat_sat().tokens
+    block = batches(config.task, config.seeds[seed], -1, config.batch)
+    tokens, target = (part.flatten(0, 1)[example % (BLOCK * config.batch)][None] for part in block)
+    return inputs(config.net(config.arms[0]), tokens[None], 1, dtype), target, words(config.task, tokens[0])
+
+
 def look(config: Config, arm: int, seed: int, theta: Tensor, step: int, example: int, replayed: int = 0,
          difference: float = 0.0) -> Moment:
     """Return what a run with these weights sees and answers, on an example that is never trained on.
 
     Args:
-        config: Config. arm, seed: int, places in it. theta: tensor (P,) on the CPU. example: int >= 0; the same
-            number is the same example at every step and for every arm.
+        config: Config. arm, seed: int, places in it. theta: tensor (P,) on the CPU. example: int, as for `read`.
         step, replayed, difference: for the Moment.
     """
     net, factor = config.net(config.arms[arm]), config.factor(config.arms[arm])
-    if net.task is None:
-        X, target = given(config)
-        x, shown = X[None], cat_sat().tokens
-    else:
-        block = batches(config.task, config.seeds[seed], -1, config.batch)
-        tokens, target = (part.flatten(0, 1)[example % (BLOCK * config.batch)][None] for part in block)
-        x, shown = inputs(net, tokens[None], 1, theta.dtype), words(config.task, tokens[0])
+    x, target, shown = read(config, seed, example, theta.dtype)
     with torch.no_grad():
         answer, weights = forward(net, theta[None], theta.new_full((1, 1, 1), factor), x, net.allowed(), every_row=True)
         loss, right = (float(measure(net, answer, target if net.task is None else target[None]))

@@ -190,12 +190,24 @@ class Trainer:
             step: int, 0 to the present one, or None for that. arm, seed: int, places in config.arms and config.seeds.
             example: int >= 0, which of the examples kept for looking at. limit: int, or None.
         """
+        step, theta, replayed, difference = self.weights_at(step, arm, seed, limit)
+        return look(self.config, arm, seed, theta, step, example, replayed, difference)
+
+    def weights_at(self, step: int | None = None, arm: int = 0, seed: int = 0,
+                   limit: int | None = 256) -> tuple[int, Tensor, int, float]:
+        """Return the weights that one run had after `step` updates, and how they were found.
+
+        Args:
+            step, arm, seed, limit: as for `at`.
+        Returns:
+            step: int, the one whose weights these are. theta: tensor (P,) on the CPU, a copy. replayed: int, steps run
+            again. difference: float, the largest difference of a replayed loss to the recorded one.
+        """
         step = self.step if step is None else whole("step", step, 0, self.step)
         c = self.config
         run = whole("arm", arm, 0, len(c.arms) - 1) * len(c.seeds) + whole("seed", seed, 0, len(c.seeds) - 1)
         if step == self.step:
-            theta = self._state_of(run, self._mirror or self._lockstep.state())["theta"][0]
-            return look(c, arm, seed, theta, step, example)
+            return step, self._state_of(run, self._mirror or self._lockstep.state())["theta"][0].clone(), 0, 0.0
         at, states = max((s for s in self._snapshots if s[0] <= step), key=lambda s: s[0], default=(0, None))
         who, replay = self._replay
         if who != run or not at <= replay.step <= step:
@@ -207,7 +219,7 @@ class Trainer:
         again = replay.to(step, self.rates)
         then = self._history.rows[begun:step, MEASURES.index("loss"), run]
         gaps = (again - then).abs()[torch.isfinite(again) & torch.isfinite(then)]
-        return look(c, arm, seed, replay.theta, step, example, step - begun, gaps.max().item() if len(gaps) else 0.0)
+        return step, replay.theta.clone(), step - begun, gaps.max().item() if len(gaps) else 0.0
 
     def _state_of(self, run: int, states: list[dict[str, Tensor]]) -> dict[str, Tensor]:
         g, state = next((g, state) for g, state in zip(self._lockstep.groups, states) if run in g.runs)

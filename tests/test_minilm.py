@@ -10,9 +10,10 @@ import torch
 from torch import nn
 
 from qkv_core import minilm
+from qkv_core.heads import layer_reach
 from qkv_core.masks import causal_mask
-from qkv_core.minilm import (GOLDEN, INSTALL, NAMED, SHA256, all_weights, available, layer_traces, pieces, real_reach,
-                            real_trace, states, together)
+from qkv_core.minilm import (GOLDEN, INSTALL, NAMED, SHA256, all_weights, available, layer_traces, pieces, real_trace,
+                            states, together)
 from qkv_core.typed import LIMIT
 from tests.reference import assert_close
 
@@ -268,8 +269,8 @@ def test_the_reach_of_a_real_head_is_that_of_the_full_jacobian_and_0_where_the_m
         return (scores.softmax(-1) @ v)[row]
 
     full = torch.autograd.functional.jacobian(output, known.X)                           # (d_v, T, C)
-    found = real_reach(known, row)
+    found = layer_reach(known, row)
     assert_close(found.norms[0], full.square().sum((0, 2)).sqrt(), 1e-4, "norms")
     assert found.leak == 0 and not found.allowed[0, row + 1:].any() and found.norms[0, row + 1:].abs().max() == 0
     free = real_trace(SHE, 1, 3).head
-    assert (real_reach(free, row).norms > 0).all()
+    assert (layer_reach(free, row).norms > 0).all()

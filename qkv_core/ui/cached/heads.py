@@ -874,7 +874,7 @@ def reach(ask: Ask, i: int) -> core.Reach:
     """Which inputs can change output i."""
     run = shown(ask)
     if ask.source == "real":
-        return minilm.real_reach(run.head, i, ask.tau, ask.by)
+        return core.layer_reach(run.head, i, ask.tau, ask.by)
     if ask.source == "typed":
         return core.typed_reach(ask.text, ask.head, i, run.family.mask, ask.tau, ask.by)
     return core.jacobian_reach(ask.sentence, ask.head, run.family.mask, ask.tau, ask.by, (i,), ask.pad)
