@@ -60,7 +60,8 @@ how = (shared.tau, shared.mask, state.get("t_n"), shared.scale)
 run = cached.own_lesson(mine, b, h, first, own.LONGEST, *how) if mine else cached.lesson(given, *how)
 tokens = run.given.tokens
 matrices = (cached.OWN_GIVEN if mine else cached.GIVEN) + cached.STEPS
-show.matrices(lambda: cached.files(run, matrices, own=asked == "own"))
+show.matrices(lambda: {name: run.matrix(name) for name in matrices})
+own.on_screen(mine)
 
 if mine:
     B, H, all_tokens, _ = mine.q.shape

@@ -91,6 +91,7 @@ PRESETS: Mapping[str, tuple[Preset, ...]] = MappingProxyType(
             Preset("undecided", {"h_sent": "trophy", "h_row": 9}),
             Preset("typed", {"h_src": "typed", "h_head": "same_word", "h_row": 3, "h_text": "the dog saw the other dog 🐕 犬 $x$ *and* ran"}),
             Preset("real", {"h_src": "real", "h_sent": "she", "h_row": 7, "h_cmp": "head"}),
+            Preset("trained", {"h_src": "trained", "h_cmp": "head"}),
         ),
         "positions": (
             Preset("paper", {"p_n": 512, "p_d": 512, "p_pos": 100, "p_k": 10, "p_pairs": (0, 64, 128, 255)}),

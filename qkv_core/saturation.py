@@ -231,14 +231,15 @@ def own_rows(q: torch.Tensor, k: torch.Tensor, tau: float = 1.0, divide_by: floa
 def _arm(raw: torch.Tensor, divide_by: float, tau: float) -> Arm:
     scores = raw * _factor(divide_by, tau)
     weights = stable_softmax(scores)
+    exact = raw.double() * _factor(divide_by, tau)           # four decimals of dozens of keys are more than float32 has
+    a = stable_softmax(exact)
     products = weights[:, None] * weights
     others = products - products.diag().diag()
     jacobian = others.sum(1).diag() - others      # the diagonal as a sum of the others: 1 - a_i would cancel near 1
     return Arm(
         divisor=divide_by, scores=scores, weights=weights, jacobian=jacobian,
-        jacobian_norm=float(measures.jacobian_norm(scores, from_scores=True)), peak=float(measures.peak(weights)),
-        entropy=float(measures.entropy(weights)) / _log_n(len(raw)),
-        effective=float(measures.effective_keys(weights)),
+        jacobian_norm=float(measures.jacobian_norm(exact, from_scores=True)), peak=float(measures.peak(weights)),
+        entropy=float(measures.entropy(a)) / _log_n(len(raw)), effective=float(measures.effective_keys(a)),
     )
 
 

@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import dataclasses
 import json
-import subprocess
-import sys
 from pathlib import Path
 
 import pytest
@@ -18,18 +16,16 @@ from qkv_core import saturation as saturation_core
 from qkv_core import variance as variance_core
 from qkv_core.text import own as words
 from qkv_core.text import saturation as saturation_words
-from qkv_core.text import take_home
 from qkv_core.text import triad as triad_words
 from qkv_core.text import variance as variance_words
-from qkv_core.ui import own, own_heads, state
+from qkv_core.ui import own, own_heads, state, take_home
 from qkv_core.ui.cached import saturation as saturation_cached
 from qkv_core.ui.cached import triad as triad_cached
 from qkv_core.variance import own_variance
 from tests.app import assert_healthy, go, open_page
 from tests.app import words as screen
 from tests.test_bring import npz, pt, safe
-
-ROOT = Path(__file__).resolve().parents[1]
+from tests.test_takehome import printed
 
 
 def tensors(B: int = 2, h: int = 3, T_q: int = 5, T_k: int = 5, d_k: int = 4, d_v: int = 3) -> dict[str, torch.Tensor]:
@@ -181,15 +177,6 @@ def test_nothing_of_them_enters_a_cache(monkeypatch: pytest.MonkeyPatch) -> None
     assert_healthy(at)
 
 
-def test_the_program_of_the_page_prints_its_numbers_from_the_file_it_offers(tmp_path: Path) -> None:
-    at = upload(open_page("triad", t_in="own", scale="sqrt_dmodel", t_oh="2", mask="causal"), "a.npz", npz(tensors()))
-    (tmp_path / "qkv_triad.pt").write_bytes(pt({n: x.clone() for n, x in at.session_state["_screen"].matrices().items()}))
-    program = scripts.script("triad", {**settings.defaults(), **at.session_state["_values"]}, "en")
-    out = subprocess.run([sys.executable, "-c", program], cwd=tmp_path, capture_output=True, text=True, check=True).stdout
-    assert f"weight {panel(at, 'weights')[1, 1]:.6f}" in out
-    assert "  ".join(f"{x:10.4f}" for x in panel(at, "output")[4].tolist()) in out
-
-
 # the variance page
 
 
@@ -294,12 +281,118 @@ def test_a_row_that_may_read_nothing_and_many_heads_hold() -> None:
     assert [d.item() for d in distances] == [0, 2]
 
 
-def test_the_short_program_says_where_own_tensors_are_not_in_it() -> None:
-    at = open_page("saturation")
+# the programs
+
+
+OPENED = {"triad": "t_box", "variance": "v_own", "saturation": "s_own", "heads": "h_own"}
+LINKS = {
+    "triad": dict(t_in="own", scale="sqrt_dmodel", t_ob="2", t_oh="2", t_ot="3", t_row="1", mask="causal"),
+    "variance": dict(v_n="100"),
+    "saturation": dict(s_trials="25", scale="sqrt_dmodel", tau="0.50", s_oh="2", s_ot="4"),
+    "heads": dict(h_ob="2", h_oh="3", mask="padding", h_pad="1", tau="0.50"),
+}
+SIZES = {"few": (2, 3, 5, 5, 2, 1), "many": (2, 3, 17, 17, 4, 3), "unequal": (1, 1, 5, 7, 4, 3), "one": (1, 1, 1, 1, 1, 1), "wide": (1, 1, 1, 1, 60, 60)}
+
+
+def with_own(page: str, given: dict[str, torch.Tensor], lang: str = "en") -> AppTest:
+    return upload(opened(page, OPENED[page], lang=lang, **LINKS[page]), "a.npz", npz(given))
+
+
+def runs(program: str, at: AppTest) -> list[str]:
+    """What the program prints, with the file of own tensors beside it where it asks for one."""
+    if scripts.OWN_FILE in program:
+        Path(scripts.OWN_FILE).write_bytes(take_home.own_as_pt(at.session_state["_screen"]))
+    return printed(program)
+
+
+def triad_own(at: AppTest, given: dict[str, torch.Tensor], lines: list[str]) -> None:
+    i, j = (at.session_state["_values"][key] for key in ("t_row", "t_col"))
+    assert f"weight {panel(at, 'weights')[i, j]:.6f}" in lines
+    for name in ("Q", "K", "V", "masked", "weights", "output"):
+        for row in panel(at, name).tolist():
+            assert "  ".join(f"{x:10.4f}" for x in row) in lines, name
+
+
+def variance_own(at: AppTest, given: dict[str, torch.Tensor], lines: list[str]) -> None:
+    found = own_variance(given["q"], given["k"])
+    at_line = lines.index("own  Var(q.k)  d_k  Var(q) Var(k) d_k  Var(q.k / sqrt(d_k))")
+    assert lines[at_line + 1].split()[1:] == [value for _, value in variance_words.own_figures(found, "en")]
+    assert [line.split("  ") for line in lines[at_line + 2 :]] == variance_words.own_rows(found, given["q"].shape[1], "en")
+
+
+def saturation_own(at: AppTest, given: dict[str, torch.Tensor], lines: list[str]) -> None:
+    values = at.session_state["_values"]
+    place = (values["s_ob"] - 1, values["s_oh"] - 1, values["s_ot"] - 1)
+    row = saturation_cached.own_row(bring.Brought(given["q"], given["k"], given["v"]), *place, values["tau"], values["scale"])
+    told = lines[-2 - 6 * len(row.arms) : -2]
+    assert [line.split()[0] for line in told[::6]] == [{"other": values["scale"]}.get(arm.code, arm.code) for arm in row.arms]
+    for arm, (_, weights, peak, entropy, effective, norm) in zip(row.arms, zip(*[iter(told)] * 6)):
+        assert weights.split()[1:] == [f"{w:.4f}" for w in arm.weights]
+        assert peak == f"  peak {arm.peak:.4f}, key {arm.key + 1}"
+        for line, value in ((entropy, arm.entropy), (effective, arm.effective), (norm, arm.norm)):
+            shown = saturation_words.cell(value, "en")
+            assert line.split()[-1] == shown or (line.split()[-1] == "0.0000" and "<" in shown)
+    means = saturation_core.own_rows(given["q"], given["k"], values["tau"])
+    for line, (arm, mean) in zip(lines[-2:], means.items(), strict=True):
+        assert line == f"{arm} mean peak {mean['peak']:.3f}  mean Jacobian norm {mean['jacobian']:.4f}"
+    assert saturation_words.own_says(means, given["q"][..., 0].numel(), values["lang"]) in screen(at)
+
+
+def heads_own(at: AppTest, given: dict[str, torch.Tensor], lines: list[str]) -> None:
+    table = next(t.value for t in at.table if t.value.index.name == words.HEADS_COLUMNS[0](at.session_state["_values"]["lang"]))
+    shown = [[cell.strip().replace(",", ".") for cell in row] for row in table.reset_index().astype(str).values]
+    H = given["q"].shape[1]
+    assert [line.split()[1:] for line in lines[-1 - H : -1]] == shown
+    end = lines[-1].split(": ", 1)[1].removeprefix("its largest weight is ")
+    assert at.session_state["_values"]["lang"] == "es" or any(m.value.startswith("Head ") and f"largest weight is {end}." in m.value for m in at.markdown)
+
+
+OWN_SAYS = {"triad": triad_own, "variance": variance_own, "saturation": saturation_own, "heads": heads_own}
+RUNS = [(page, size, lang) for page in OPENED for size, lang in zip(SIZES, ("en", "es", "en", "es", "en")) if (page, size) != ("triad", "unequal")]
+
+
+@pytest.mark.parametrize(("page", "size", "lang"), RUNS)
+def test_the_program_prints_what_the_page_shows_of_own_tensors(page: str, size: str, lang: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    given = tensors(*SIZES[size])
+    at = with_own(page, given, lang)
+    assert_healthy(at)
+    brought = at.session_state["_screen"].own
+    program = scripts.script(page, {**settings.defaults(), **at.session_state["_values"]}, lang, brought)
+    numbers = sum(given[name].numel() for name in ("qkv" if page == "triad" else "qk"))
+    assert (scripts.OWN_FILE in program) == (numbers > scripts.WRITTEN)
+    assert max(map(len, program.splitlines())) <= 130
+    OWN_SAYS[page](at, given, runs(program, at))
+
+
+@pytest.mark.parametrize("page", OPENED)
+def test_the_notebook_and_the_box_follow_own_tensors_until_they_are_removed(page: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    given = tensors(2, 3, 17, 17)
+    at = with_own(page, given)
     at.session_state[state.TAKE_HOME] = True
     at.run()
-    told = take_home.OWN_LEFT_OUT("en")
-    assert told not in [c.value for c in at.caption]
-    at.session_state[own.HELD] = own.Held(bring.read("mine.npz", npz(tensors())), "mine.npz")
+    shown = at.session_state["_screen"]
+    program = scripts.script(page, at.session_state["_values"], "en", shown.own)
+    assert program.strip() in [c.value.strip() for c in at.code]
+    assert [b for b in at.get("download_button") if "take_pt_short" in b.proto.id]
+    cells = take_home.cells(shown)
+    OWN_SAYS[page](at, given, runs("\n".join(c.text for c in cells if c.kind == "code"), at))
+    at.button(key="own_remove").click().run()
+    assert_healthy(at)
+    assert at.session_state["_screen"].own is None
+    assert not [b for b in at.get("download_button") if "take_pt_short" in b.proto.id]
+    assert scripts.script(page, at.session_state["_values"], "en").strip() in [c.value.strip() for c in at.code]
+
+
+def test_a_program_says_nothing_of_own_tensors_that_the_page_does_not_show() -> None:
+    at = with_own("saturation", tensors())
+    at.session_state["s_own"] = False
     at.run()
-    assert told in [c.value for c in at.caption]
+    assert at.session_state[own.HELD] is not None and at.session_state["_screen"].own is None
+
+
+def test_written_numbers_are_the_shortest_that_give_the_same_float32() -> None:
+    x = torch.tensor([0.1, 1 / 3, -3e38, 1e-40, 16777217.0, 0.0, 5.0])
+    written = list(scripts._shortest(x.tolist()))
+    assert torch.equal(torch.tensor([float(t) for t in written]), x) and written[0] == "0.1"

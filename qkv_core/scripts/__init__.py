@@ -1,20 +1,30 @@
 """Each lesson as a short program that needs only torch: the maths written out, the settings on screen as constants.
 
 A lesson's module here has `parts(values, lang)`: pairs of a sentence in the viewer's language and the code it is about,
-which prints the numbers of the page. Standard library only; nothing is computed here.
+which prints the numbers of the page. Those of OWN also take a viewer's own tensors. Standard library only; nothing is
+computed here.
 """
 
 from __future__ import annotations
 
 import importlib
 import importlib.util
+import struct
 import textwrap
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from typing import Any, NamedTuple
 
 from qkv_core.text import Msg
 
 WIDTH = 100
+
+OWN = ("triad", "variance", "saturation", "heads")
+"""The lessons that show a viewer's own q, k, v."""
+
+OWN_FILE = "qkv_own.pt"
+"""What a program reads them from where they are more than WRITTEN numbers."""
+
+WRITTEN = 120
 
 
 class Part(NamedTuple):
@@ -24,21 +34,23 @@ class Part(NamedTuple):
     code: str
 
 
-def parts(page: str, values: Mapping[str, Any], lang: str) -> tuple[Part, ...]:
+def parts(page: str, values: Mapping[str, Any], lang: str, own: Any = None) -> tuple[Part, ...]:
     """The program of a page for these settings; empty where the lesson has none, or none for them.
 
     Args:
         page: a name of settings.PAGES. values: the value of each setting of the page, by key. lang: of the comments.
+        own: bring.Brought, a viewer's own tensors that the page shows; None where it shows none.
     """
     name = f"{__name__}.{page}"
     if importlib.util.find_spec(name) is None:
         return ()
-    return tuple(Part(text, code.strip("\n")) for text, code in importlib.import_module(name).parts(values, lang))
+    more = (own,) if page in OWN else ()
+    return tuple(Part(text, code.strip("\n")) for text, code in importlib.import_module(name).parts(values, lang, *more))
 
 
-def script(page: str, values: Mapping[str, Any], lang: str) -> str:
+def script(page: str, values: Mapping[str, Any], lang: str, own: Any = None) -> str:
     """The same as one program, its sentences as comments; "" where there is none."""
-    return "\n\n".join(f"{comment(part.text)}\n{part.code}" for part in parts(page, values, lang)) + "\n"
+    return "\n\n".join(f"{comment(part.text)}\n{part.code}" for part in parts(page, values, lang, own)) + "\n"
 
 
 def comment(text: str) -> str:
@@ -103,3 +115,37 @@ def mask_part(mask: str, n: int, lang: str) -> Part:
 def rows_of(matrix: tuple[tuple[float, ...], ...]) -> str:
     """A matrix as a nested list, a row a line."""
     return "[\n" + "".join(f"    {list(row)},\n" for row in matrix) + "]"
+
+
+OWN_WRITTEN = Msg(
+    en="Your own tensors, each (B, h, T, d): sequences, heads, tokens, channels.",
+    es="Sus propios tensores, cada uno (B, h, T, d): secuencias, cabezas, tokens, canales.",
+)
+OWN_LOADED = Msg(
+    en="Your own tensors, each (B, h, T, d): sequences, heads, tokens, channels. Put the file “{file}”, which the page gives "
+    "beside this program, into the same folder.",
+    es="Sus propios tensores, cada uno (B, h, T, d): secuencias, cabezas, tokens, canales. Ponga en la misma carpeta el archivo "
+    "«{file}», que la página da junto a este programa.",
+)
+
+
+def own_part(own: Any, names: str, lang: str) -> Part:
+    """The lines that make a viewer's own tensors, each (B, h, T, d) in float32: written out where they are few, else read
+    from OWN_FILE. names: which of "qkv"."""
+    held = {name: getattr(own, name) for name in names}
+    if sum(x.numel() for x in held.values()) > WRITTEN:
+        taken = ", ".join(f'given["{name}"]' for name in names)
+        return Part(OWN_LOADED(lang, file=OWN_FILE), f'given = torch.load("{OWN_FILE}", weights_only=True)\n{", ".join(names)} = {taken}')
+    return Part(OWN_WRITTEN(lang), "\n".join(f"{name} = {_tensor(x)}" for name, x in held.items()))
+
+
+def _tensor(x: Any) -> str:
+    rows = (textwrap.fill(f"[{', '.join(_shortest(row))}],", WIDTH, initial_indent="    ", subsequent_indent="     ") for row in x.flatten(0, 2).tolist())
+    return "torch.tensor([\n" + "".join(f"{row}\n" for row in rows) + f"]).reshape{tuple(x.shape)}"
+
+
+def _shortest(row: Iterable[float]) -> Iterable[str]:
+    """Each number in the fewest digits that give the same float32."""
+    for x in row:
+        written = (float(f"{x:.{digits}g}") for digits in range(1, 10))
+        yield repr(next(y for y in written if struct.pack("f", y) == struct.pack("f", x)))

@@ -50,9 +50,61 @@ def head(X, rules, divisor, tau, writes=None):
     weights = torch.where(allowed.any(1, keepdim=True), torch.softmax(masked, 1), 0.0)
     return weights, weights @ v
 """
+OWN = Msg(
+    en="Every head of one sequence, in double precision.",
+    es="Todas las cabezas de una secuencia, en doble precisión.",
+)
+OWN_SHOW = Msg(
+    en="A line a head: its mean largest weight, effective keys (exp of the entropy) and mean distance |i − j|. Then the largest weight of "
+    "the chosen head.",
+    es="Una línea por cabeza: su mayor peso medio, sus claves efectivas (exp de la entropía) y la distancia media |i − j|. Después, el mayor "
+    "peso de la cabeza elegida.",
+)
+OWN_ATTEND = """
+masked = (q @ k.mT / (divisor * tau)).masked_fill(~allowed, -math.inf)
+weights = torch.where(allowed.any(1, keepdim=True), torch.softmax(masked, 2), 0.0)
+"""
+OWN_LINES = """
+effective = torch.where(allowed.any(1), torch.special.entr(weights).sum(2).exp(), 0.0)
+apart = (torch.arange(weights.shape[1])[:, None] - torch.arange(weights.shape[2])).abs()
+columns = weights.amax(2).mean(1), effective.mean(1), (weights * apart).sum(2).mean(1)
+for h, row in enumerate(zip(*(column.tolist() for column in columns))):
+    print(f"head {h + 1}  " + "  ".join(f"{x:.3f}" for x in row))
+i, j = divmod(int(weights[head].argmax()), weights.shape[2])
+print(f"head {head + 1}: its largest weight is {weights[head].max():.1%}, from query {i + 1} to key {j + 1}")
+"""
 
 
-def parts(values: Mapping[str, Any], lang: str):
+def parts(values: Mapping[str, Any], lang: str, own: Any = None):
+    sentence = tuple(_sentence(values, lang))
+    yield from sentence
+    if own is not None:
+        if not sentence:
+            yield scripts.SETTINGS(lang), f"import math\n\nimport torch\n\ntau = {values['tau']}"
+        yield from _own(values, lang, own)
+
+
+def _own(values: Mapping[str, Any], lang: str, own: Any):
+    B, h, T, d_k = own.q.shape
+    b, head = min(values["h_ob"], B) - 1, min(values["h_oh"], h) - 1
+    yield scripts.own_part(own, "qk", lang)
+    yield (
+        OWN(lang),
+        f"""q, k = q[{b}].double(), k[{b}].double()  # (h, T, d_k)
+head = {head}
+T, d_k, d_model = {T}, {d_k}, {h * d_k}
+divisor = {scripts.DIVISORS[values["scale"]]}""",
+    )
+    if own.square:
+        n = {"padding": min(values["h_pad"], T), "window": values["h_win"], "prefix": min(values["h_pre"], T)}.get(values["mask"], 0)
+        yield scripts.mask_part(values["mask"], n, lang)
+    else:
+        yield scripts.MASK_SAYS["none"](lang), f"allowed = torch.ones(T, {own.k.shape[2]}, dtype=torch.bool)"
+    yield scripts.ATTENTION_SAYS(lang), OWN_ATTEND
+    yield OWN_SHOW(lang), OWN_LINES
+
+
+def _sentence(values: Mapping[str, Any], lang: str):
     from qkv_core import heads, minilm, sentences, typed
 
     source, pad = values["h_src"], values["h_pad"]

@@ -44,36 +44,39 @@ print(f"weight {weights[i, j]:.6f}")
 
 
 OWN = Msg(
-    en="Your own q, k and v: put the file that “Take it home, The matrices, PyTorch” gives beside this program.",
-    es="Sus propias q, k y v: ponga junto a este programa el archivo que da «Para llevar, Las matrices, PyTorch».",
+    en="One head of one sequence, and at most twelve of its tokens, as on the page.",
+    es="Una cabeza de una secuencia, y como máximo doce de sus tokens, como en la página.",
 )
-LOAD = """
-given = torch.load("qkv_triad.pt", weights_only=True)
-q, k, v = (given[name].double() for name in ("Q", "K", "V"))
-T, d_k, d_model = len(q), q.shape[1], int(given["d_model"])
-"""
+LONGEST = 12
 
 
-def parts(values: Mapping[str, Any], lang: str):
-    if values["t_in"] == "own":
-        return _own(values, lang)
-    return _whole(values, lang)
+def parts(values: Mapping[str, Any], lang: str, own: Any = None):
+    return _whole(values, lang) if own is None else _own(values, lang, own)
 
 
-def _own(values: Mapping[str, Any], lang: str):
-    yield scripts.SETTINGS(lang), f"import math\n\nimport torch\n\ntau = {values['tau']}"
-    yield OWN(lang), LOAD.strip("\n") + f"""
+def _own(values: Mapping[str, Any], lang: str, own: Any):
+    B, h, T, d_k = own.q.shape
+    first = min(values["t_ot"] - 1, max(T - LONGEST, 0))
+    T = min(T, LONGEST)
+    b, head, n = min(values["t_ob"], B) - 1, min(values["t_oh"], h) - 1, min(values["t_n"], T)
+    yield scripts.SETTINGS(lang), f"""import math
+
+import torch
+
+tau = {values["tau"]}
+T, d_k, d_model = {T}, {d_k}, {h * d_k}
 divisor = {scripts.DIVISORS[values["scale"]]}
-tokens = [f"t{{i + 1}}" for i in range(T)]
-i, j = min({values["t_row"]}, T - 1), min({values["t_col"]}, T - 1)"""
-    yield scripts.mask_part(values["mask"], values["t_n"], lang)
+i, j = {min(values["t_row"], T - 1)}, {min(values["t_col"], T - 1)}"""
+    yield scripts.own_part(own, "qkv", lang)
+    yield OWN(lang), f"q, k, v = (x[{b}, {head}, {first}:{first + T}].double() for x in (q, k, v))"
+    yield scripts.mask_part(values["mask"], n, lang)
     yield scripts.ATTENTION_SAYS(lang), scripts.ATTENTION
     yield ALL(lang), SHOW.replace('"X": X, ', "")
     yield ONE(lang), CELL
 
 
 def _whole(values: Mapping[str, Any], lang: str):
-    cat = values["t_in"] == "cat"
+    cat = values["t_in"] != "random"  # the page shows it until somebody's own tensors are there
     T = 3 if cat else values["t_len"]
     row, col, n = min(values["t_row"], T - 1), min(values["t_col"], T - 1), min(values["t_n"], T)
     sizes = "T, d_k, d_model = 3, 4, 4" if cat else (

@@ -55,9 +55,41 @@ THEORY = {
     "linear": "d / 9 * (1 + 2 * bias / C)",
 }
 KAPPA = {"normal": "3", "uniform": "9 / 5", "sign": "1", "heavy": "6"}
+OWN = Msg(
+    en="q·k of all pairs of a query and a key of the same head: its variance beside dₖ, beside Var(q) · Var(k) · dₖ, and divided "
+    "by dₖ. First over all heads, then for the first heads one by one.",
+    es="q·k de todos los pares de una consulta y una clave de la misma cabeza: su varianza junto a dₖ, junto a Var(q) · Var(k) · dₖ "
+    "y dividida por dₖ. Primero en todas las cabezas y después en las primeras, una a una.",
+)
+OWN_ROWS = """
+def product(q, k):
+    return (q.var(correction=0) * k.var(correction=0) * q.shape[-1]).item()
 
 
-def parts(values: Mapping[str, Any], lang: str):
+q, k = q.double().flatten(0, 1), k.double().flatten(0, 1)  # (B h, T, d_k)
+d_k = q.shape[-1]
+dots = q @ k.mT
+variance = dots.var(correction=0).item()
+print("own  Var(q.k)  d_k  Var(q) Var(k) d_k  Var(q.k / sqrt(d_k))")
+print(f"own  {variance:,.4g}  {d_k:,.4g}  {product(q, k):,.4g}  {variance / d_k:,.4g}")
+columns = [[one.var(correction=0).item() for one in dots[:12]], [product(*pair) for pair in zip(q[:12], k[:12])]]
+columns.append([x / d_k for x in columns[0]])
+for column in columns:  # three decimals where they say the numbers of a column, else powers of ten
+    spec = ",.3f" if all(x == 0 or 0.01 <= x < 1e7 for x in column) else ".3e"
+    column[:] = [f"{x:{spec}}" for x in column]
+for at, row in enumerate(zip(*columns)):
+    print(f"{at // heads + 1}, {at % heads + 1}  " + "  ".join(row))
+"""
+
+
+def parts(values: Mapping[str, Any], lang: str, own: Any = None):
+    yield from _drawn(values, lang)
+    if own is not None:
+        yield scripts.own_part(own, "qk", lang)
+        yield OWN(lang), "heads = q.shape[1]\n" + OWN_ROWS
+
+
+def _drawn(values: Mapping[str, Any], lang: str):
     d_ks = sorted({*values["v_ds"], values["d_k"]})
     mu, rho, linear, dist = values["v_mu"], values["v_rho"], values["v_lin"], values["v_dist"]
     n = min(values["v_n"], 100_000) if linear else values["v_n"]

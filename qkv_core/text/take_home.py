@@ -11,10 +11,6 @@ SCRIPT_LEAD = Msg(
     en="It needs only PyTorch, holds the settings on the screen, and prints the numbers of this page.",
     es="Solo necesita PyTorch, contiene los ajustes de la pantalla e imprime los números de esta página.",
 )
-OWN_LEFT_OUT = Msg(
-    en="Your own q, k and v are not in it: it follows the settings.",
-    es="Sus propios q, k y v no están en él: sigue los ajustes.",
-)
 NO_SCRIPT = Msg(
     en="There is no short program for these settings; the next tab has the functions that ran.",
     es="No hay un programa breve para estos ajustes; la pestaña siguiente muestra las funciones que se ejecutaron.",
@@ -35,6 +31,7 @@ SVG = Msg(en="SVG (vector)", es="SVG (vectorial)")
 PNG = Msg(en="PNG", es="PNG")
 NPZ = Msg(en="NumPy (.npz)", es="NumPy (.npz)")
 PT = Msg(en="PyTorch (.pt)", es="PyTorch (.pt)")
+OWN = Msg(en="Your q, k, v (qkv_own.pt)", es="Sus q, k, v (qkv_own.pt)")
 TABLES = Msg(
     en="The data behind each picture can be downloaded as CSV below it.",
     es="Los datos de cada figura se descargan como CSV debajo de ella.",

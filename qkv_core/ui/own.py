@@ -14,7 +14,7 @@ import streamlit as st
 from qkv_core import settings
 from qkv_core.text import Msg
 from qkv_core.text import own as words
-from qkv_core.ui import controls, state
+from qkv_core.ui import controls, screen, state
 from qkv_core.ui.controls import say
 from qkv_core.ui.grid import clip
 
@@ -58,11 +58,18 @@ def section(title: Msg, lead: Msg, key: str) -> tuple[Brought | None, Any] | Non
     """A closed box under `title`, opened by the sentence `lead`; None while it is closed, else the tensors, if there are any, and the place to show them."""
     opened = st.expander(say(title), icon=":material/upload_file:", key=key, on_change="rerun")
     if not opened.open:
+        on_screen(None)
         return None
     with opened:
         st.caption(say(lead))
         box()
+    on_screen(held())
     return held(), opened
+
+
+def on_screen(tensors: Brought | None) -> None:
+    """Tells the box of what can be taken home which own tensors the page shows."""
+    screen.of_session().own = tensors
 
 
 def held() -> Brought | None:

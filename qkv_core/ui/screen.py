@@ -34,7 +34,7 @@ class Screen:
 
     places: path of a message in the page -> (the message, the chart it is, if one). values: the settings, of the last run or
     part of a run. url: of the page, without parameters. code: the functions that ran. matrices: what makes the tensors
-    of the page, by name, when they are asked for.
+    of the page, by name, when they are asked for. own: the viewer's own tensors that the page shows, if any.
     """
 
     page: str = ""
@@ -42,11 +42,16 @@ class Screen:
     on: bool = False
     places: dict[tuple[int, ...], tuple[Any, Drawn | None]] = field(default_factory=dict)
     values: Mapping[str, Any] = field(default_factory=dict)
-    whole: Mapping[str, Any] = field(default_factory=dict)
+    whole: tuple[Any, ...] = ()
     code: tuple[Callable[..., Any], ...] = ()
     matrices: Callable[[], Mapping[str, Any]] | None = None
+    own: Any = None
     chart: Drawn | None = None
     renewed: set[str] = field(default_factory=set)
+
+    def moved(self, values: Mapping[str, Any]) -> bool:
+        """Has a part that was drawn alone changed what a program is made of?"""
+        return self.whole != (values, self.own)
 
     def take(self, message: Any) -> None:
         """Notes one message under its place."""
@@ -102,6 +107,7 @@ def begin(page: str) -> Screen:
     """A page is drawn from its first line."""
     screen = watch()
     screen.places, screen.page, screen.code, screen.matrices, screen.chart = {}, page, (), None, None
+    screen.own = None
     screen.url = (st.context.url or "").split("?")[0]
     screen.on = True
     return screen
@@ -111,7 +117,7 @@ def end(values: Mapping[str, Any]) -> None:
     """The page is drawn; what follows is the frame's."""
     screen = of_session()
     screen.on = False
-    screen.values = screen.whole = values
+    screen.values, screen.whole = values, (values, screen.own)
 
 
 @contextlib.contextmanager

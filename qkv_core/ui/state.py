@@ -32,9 +32,9 @@ TICKING = "_ticking"
 REPLACED = "_replaced"
 DRAWN = "_drawn"
 
-STALE = 3.0
+STALE = 10.0
 """Seconds within which what a control showed before can still come back from a browser."""
-LATELY = 8
+LATELY = 32
 """How many such values are remembered of a control."""
 
 
@@ -219,8 +219,8 @@ def fragment(function: Callable[..., None]) -> Callable[..., None]:
         with screen.part(values) as alone:
             function(*args, **kwargs)
         write_address()
-        if alone and st.session_state.get(TAKE_HOME) and screen.of_session().whole != values():
-            st.rerun()  # the program on the screen is that of the settings before
+        if alone and st.session_state.get(TAKE_HOME) and screen.of_session().moved(values()):
+            st.rerun()  # the program on the screen is that of what was before
 
     body.__qualname__ = function.__qualname__
     body.__module__ = function.__module__

@@ -22,7 +22,7 @@ from qkv_core.handout import Block
 from qkv_core.notebook import Cell, notebook, program
 from qkv_core.text import frame, number
 from qkv_core.text import take_home as words
-from qkv_core.ui import lessons, own, show, state
+from qkv_core.ui import lessons, show, state
 from qkv_core.ui import screen as screens
 from qkv_core.ui.controls import say
 from qkv_core.ui.screen import Screen
@@ -56,13 +56,12 @@ def box() -> None:
 
 def _short(screen: Screen) -> None:
     values = state.values()
-    if not scripts.parts(screen.page, values, values["lang"]):
+    program = scripts.script(screen.page, values, values["lang"], screen.own)
+    if not program.strip():
         st.caption(say(words.NO_SCRIPT))
         return
     st.caption(say(words.SCRIPT_LEAD))
-    if own.held() is not None and screen.page != "triad":  # the triad's program carries them
-        st.caption(say(words.OWN_LEFT_OUT))
-    st.code(scripts.script(screen.page, values, values["lang"]), language="python")
+    st.code(program, language="python")
     _lesson_files(screen, "short")
 
 
@@ -77,7 +76,7 @@ def _files(screen: Screen) -> None:
     st.markdown(f"**{say(words.LESSON)}**")
     with st.container(horizontal=True, gap="small"):
         _button(words.HANDOUT, screen, "html", lambda: page_as_html(screen))
-    if scripts.parts(screen.page, state.values(), state.get("lang")):
+    if scripts.parts(screen.page, state.values(), state.get("lang"), screen.own):
         _lesson_files(screen, "files")
     if any(drawn for _, drawn in screen.places.values()):
         st.markdown(f"**{say(words.CHARTS)}**")
@@ -96,11 +95,13 @@ def _lesson_files(screen: Screen, place: str) -> None:
     with st.container(horizontal=True, gap="small"):
         _button(words.PROGRAM, screen, "py", lambda: program(cells(screen)), place)
         _button(words.NOTEBOOK, screen, "ipynb", lambda: notebook(cells(screen)), place)
+        if scripts.OWN_FILE in scripts.script(screen.page, state.values(), state.get("lang"), screen.own):
+            _button(words.OWN, screen, "pt", lambda: own_as_pt(screen), place, scripts.OWN_FILE)
 
 
-def _button(label: Any, screen: Screen, kind: str, make: Callable[[], str | bytes], more: str = "") -> None:
+def _button(label: Any, screen: Screen, kind: str, make: Callable[[], str | bytes], more: str = "", name: str = "") -> None:
     """A download that is made when it is pressed; `make` runs on another thread and calls nothing of Streamlit."""
-    name = f"qkv_{screen.page}{f'_{more}' if kind == 'zip' else ''}.{kind}"
+    name = name or f"qkv_{screen.page}{f'_{more}' if kind == 'zip' else ''}.{kind}"
     st.download_button(
         say(label),
         make,
@@ -264,7 +265,7 @@ def cells(screen: Screen) -> list[Cell]:
     blocks = list(page_blocks(screen, pictures=False))
     lead = next((b.text for b in blocks if isinstance(b, handout.Prose) and not b.small), "")
     out = [Cell("markdown", f"# {texts.QUESTION(lang)}\n\n{handout.plain(lead)}")]
-    for part in scripts.parts(screen.page, screen.values, lang):
+    for part in scripts.parts(screen.page, screen.values, lang, screen.own):
         out += [Cell("markdown", part.text), Cell("code", part.code)]
     lists = [b.text for b in blocks if isinstance(b, handout.Prose) and b.text.startswith("- ")]
     notice = "\n".join((*map(handout.plain, lists), *(f"- {line}" for line in _told(screen))))
@@ -315,4 +316,13 @@ def as_pt(screen: Screen) -> bytes:
 
     out = io.BytesIO()
     torch.save({name: tensor.clone() for name, tensor in tensors(screen).items()}, out)
+    return out.getvalue()
+
+
+def own_as_pt(screen: Screen) -> bytes:
+    """The viewer's own q, k, v as the program reads them, each (B, h, T, d)."""
+    import torch
+
+    out = io.BytesIO()
+    torch.save({name: getattr(screen.own, name).clone() for name in ("q", "k", "v")}, out)
     return out.getvalue()

@@ -120,6 +120,17 @@ def test_keys_pressed_faster_than_the_answers_lose_no_step(chromium: Any, server
         assert v.shown("heads") == "16"
 
 
+def test_a_key_held_on_one_of_two_controls_of_a_setting_loses_no_step(chromium: Any, server: Server) -> None:
+    with visitor(chromium, server.url) as v:
+        v.open("/")
+        v.slider("tau").focus()
+        for _ in range(20):
+            v.slider("tau").press("ArrowRight", no_wait_after=True)
+        v.page.wait_for_url("**tau=2.00**")
+        v.settled()
+        assert (v.shown("tau"), v.shown("tau_page")) == ("2.00", "2.00")
+
+
 def test_a_cold_link_is_right_as_the_very_first_request_of_a_fresh_server_in_a_folder_with_spaces_and_accents(
     chromium: Any, tmp_path: Path
 ) -> None:
@@ -163,6 +174,7 @@ def test_the_data_behind_a_picture_and_the_code_open_when_asked_and_download(chr
         assert closed.count() >= 1 and closed.get_by_test_id("stDataFrame").count() == 0  # nothing is built while closed
         v.page.get_by_text(frame.DATA("en")).first.click()
         v.page.get_by_test_id("stDataFrame").first.wait_for()
+        v.settled()
         button = v.page.get_by_test_id("stDownloadButton").get_by_role("button", name=frame.DOWNLOAD("en")).first
         with v.page.expect_download() as download:
             button.click()

@@ -1,14 +1,15 @@
 """The heads on a sentence, computed once for each setting, and what the page draws and says of them.
 
 The caches are keyed on Ask, which hashes itself: a step of the row looks some twenty things up, and Streamlit's own caches
-take a millisecond for each such key. What they hold is shared by all viewers and read-only.
+take a millisecond for each such key. What they hold is shared by all viewers and read-only. A net that a viewer trained is
+equal to no other one, so what was computed from it is found by that viewer alone.
 """
 
 from __future__ import annotations
 
 import math
 import unicodedata
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property, lru_cache
 from typing import Any
@@ -20,7 +21,7 @@ import torch.nn.functional as F
 from torch import Tensor
 
 from qkv_core import heads as core
-from qkv_core import minilm, sentences, settings, typed
+from qkv_core import minilm, sentences, settings, trained, typed
 from qkv_core.attention import attention_trace, divisor
 from qkv_core.charts import heads as charts
 from qkv_core.charts.base import RECT_CELLS, TEXT_CELLS, Look, nice_limit
@@ -29,6 +30,7 @@ from qkv_core.masks import build_mask, padding_mask
 from qkv_core.measures import effective_keys, entropy
 from qkv_core.text import Msg, frame, number
 from qkv_core.text import heads as words
+from qkv_core.trained import Trained
 
 TYPED = tuple(name for name in settings.HEADS if HEADS[name].typed)
 """The heads that work on any text."""
@@ -46,6 +48,10 @@ THUMB = 142
 """Pixels of a small multiple."""
 CODE = (core.head_trace, core.matrices, core.fired, attention_trace, core.concat_parts, core.reach_of)
 CODE_REAL = (minilm.real_trace, minilm.states, attention_trace, core.concat_parts, core.reach_of)
+CODE_TRAINED = (trained.layer_traces, trained.states, attention_trace, core.concat_parts, core.reach_of)
+
+Nets = Callable[[int, int], Trained | None]
+"""The net of an arm and a run (both from 0) that the viewer trained, None where there is none."""
 
 ISOLATE, END = "\u2068", "\u2069"
 
@@ -54,7 +60,8 @@ ISOLATE, END = "\u2068", "\u2069"
 class Ask:
     """All that decides one head's weights. Hashable: caches are keyed on it.
 
-    source: hand, typed or real. sentence: "en_tired". text: what was typed. cells: the painted cells' token, "" for none.
+    source: hand, typed, real or trained. sentence: "en_tired". text: what was typed. cells: the painted cells' token, "" for
+    none. net, example: of a net that was trained here, and the place of its example.
     """
 
     source: str
@@ -70,13 +77,19 @@ class Ask:
     cells: str
     tau: float
     scale: str
+    net: Trained | None = None
+    example: int = 0
 
     @property
     def d_k(self) -> int:
+        if self.net:
+            return self.net.net.d_k
         return minilm.D_K if self.source == "real" else core.D_K
 
     @property
     def d_model(self) -> int:
+        if self.net:
+            return self.net.net.heads * self.net.net.d_k
         return minilm.D_MODEL if self.source == "real" else D_MODEL
 
     @property
@@ -95,15 +108,27 @@ class Ask:
     @property
     def ours(self) -> bool:
         """Are the words the lab's own? Only then may they stand in a sentence with markup."""
-        return self.source == "hand" or (self.source == "real" and not self.text.strip())
+        return self.source in ("hand", "trained") or (self.source == "real" and not self.text.strip())
+
+    @property
+    def layered(self) -> bool:
+        """Do the heads of this source have a layer and a number, and no name?"""
+        return self.source in ("real", "trained")
+
+    @property
+    def id(self) -> str:
+        """What the chosen head is called among those beside it."""
+        return str(self.number) if self.layered else self.head
 
     def family(self) -> Ask:
         """The same without the choice of a head."""
-        return replace(self, head="", number=0, layer=self.layer if self.source == "real" else 0)
+        return replace(self, head="", number=0, layer=self.layer if self.layered else 0)
 
 
-def asked(shared: settings.Shared, get: Callable[[str], Any]) -> Ask:
+def asked(shared: settings.Shared, get: Callable[[str], Any], nets: Nets | None = None) -> Ask:
     """What the settings ask for."""
+    if get("h_src") == "trained":
+        return _asked_net(shared, get, nets)
     return Ask(
         source=get("h_src"), sentence=f"{shared.lang}_{get('h_sent')}", head=get("h_head"), layer=get("h_layer"),
         number=get("h_rhead"), text=get("h_text") if get("h_src") != "hand" else "", mask=shared.mask, pad=get("h_pad"),
@@ -112,8 +137,26 @@ def asked(shared: settings.Shared, get: Callable[[str], Any]) -> Ask:
     )  # fmt: skip
 
 
-def second(first: Ask, kind: str, lang: str, get: Callable[[str], Any]) -> Ask:
+def _asked_net(shared: settings.Shared, get: Callable[[str], Any], nets: Nets | None) -> Ask:
+    net = nets(get("h_arm") - 1, get("h_run") - 1) if nets else None
+    return Ask(
+        source="trained", sentence="", head="", layer=get("h_tl"), number=get("h_th"), text="", mask=shared.mask,
+        pad=get("h_pad"), radius=get("h_win"), prefix=get("h_pre"), cells=get("h_cells") if get("h_paint") else "",
+        tau=shared.tau, scale=shared.scale, net=net, example=_example(net, get("h_ex")),
+    )  # fmt: skip
+
+
+def _example(net: Trained | None, asked: int) -> int:
+    """The place of an example; "The cat sat" is the only one of its task."""
+    return asked - 1 if net and net.net.task else 0
+
+
+def second(first: Ask, kind: str, lang: str, get: Callable[[str], Any], nets: Nets | None = None) -> Ask:
     """The other side of a comparison: `first` with one thing changed."""
+    if first.source == "trained" and kind == "sentence":
+        return replace(first, example=_example(first.net, get("h_ex2")))
+    if first.source == "trained" and kind == "head":
+        return _other_net(replace(first, layer=get("h_tl2"), number=get("h_th2")), nets and nets(get("h_arm2") - 1, get("h_run") - 1))
     if kind == "sentence":
         return replace(first, sentence=f"{lang}_{get('h_sent2')}", text=get("h_text2") if first.source != "hand" else "")
     if kind == "head":
@@ -121,6 +164,23 @@ def second(first: Ask, kind: str, lang: str, get: Callable[[str], Any]) -> Ask:
     if kind == "tau":
         return replace(first, tau=get("h_tau2"))
     return replace(first, mask=get("h_mask2"), cells="")
+
+
+def _other_net(ask: Ask, net: Trained | None) -> Ask:
+    """A head of another arm: as that arm was trained where the first is so too, else through the same settings."""
+    if net is None or net is ask.net or lens(ask):
+        return replace(ask, net=net)
+    return replace(ask, net=net, tau=net.tau, scale=scale_of(net))
+
+
+def scale_of(net: Trained) -> str:
+    """The name of the divisor that a net was trained with."""
+    return str(net.config.arms[net.arm].scale)
+
+
+def lens(ask: Ask) -> bool:
+    """Do the settings differ from those that the net on screen was trained with?"""
+    return ask.net is not None and not trained.as_trained(ask.net, family(ask.family()).mask, ask.tau, ask.by)
 
 
 @dataclass(frozen=True, eq=False)
@@ -158,6 +218,8 @@ def family(ask: Ask) -> Family:
         mask = _mask(ask, len(labels), pad)
         traces = minilm.layer_traces(ask.read, ask.layer, mask, ask.tau, ask.by, pad)
         return Family(ask, {str(n): t for n, t in enumerate(traces)}, labels, found, "", mask, pad)
+    if ask.source == "trained":
+        return _trained_family(ask)
     if ask.source == "typed":
         tokens = typed.tokenise(ask.text)
         labels = tokens.words
@@ -171,6 +233,21 @@ def family(ask: Ask) -> Family:
     mask = _mask(ask, len(labels), ask.pad)
     found = {name: core.head_trace(ask.sentence, name, mask, ask.tau, ask.by, ask.pad) for name in settings.HEADS}
     return Family(ask, found, labels, len(labels), "", mask, ask.pad)
+
+
+def _trained_family(ask: Ask) -> Family:
+    """The heads of a layer of a net that was trained here; its task's own mask always holds."""
+    net = ask.net
+    if net is None:
+        return Family(ask, {}, (), 0, "no_run", None, 0)
+    T, own = net.net.T, net.own_mask()
+    pad = min(ask.pad, T)
+    mask = _mask(ask, T, pad)
+    mask = own if mask is None else mask if own is None else mask & own
+    found = trained.layer_traces(net, min(ask.layer, net.net.layers), ask.example, mask, ask.tau, ask.by)
+    if not all(head.trace.raw.isfinite().all() and head.trace.output.isfinite().all() for head in found):
+        return Family(ask, {}, (), 0, "not_finite", None, 0)
+    return Family(ask, {str(n): head for n, head in enumerate(found, 1)}, found[0].tokens, T, "", mask, pad)
 
 
 def _mask(ask: Ask, T: int, pad: int) -> Tensor | None:
@@ -203,7 +280,7 @@ class Shown:
     @property
     def first(self) -> int:
         """The number of the first token: 0 where it is a start token, else 1."""
-        return 1 if self.ask.source == "typed" else 0
+        return 1 if self.ask.source in ("typed", "trained") else 0
 
     @cached_property
     def hidden(self) -> Tensor:
@@ -239,7 +316,7 @@ class Shown:
             return words.START_NAME(lang)
         if self.ask.source == "hand" and i >= self.T - self.family.pad:
             return words.PAD_NAME(lang, n=i - self.T + self.family.pad + 1)
-        return words.REPEATED_NAME(lang, word=label, n=i) if self.labels.count(label) > 1 else label
+        return words.REPEATED_NAME(lang, word=label, n=i + self.first) if self.labels.count(label) > 1 else label
 
 
 @lru_cache(maxsize=256)
@@ -247,10 +324,9 @@ def shown(ask: Ask) -> Shown:
     beside = family(ask.family())
     if beside.reason:
         return Shown(ask, beside, None, beside.reason)
-    name = str(ask.number) if ask.source == "real" else ask.head
-    if name not in beside.heads:
+    if ask.id not in beside.heads:
         return Shown(ask, beside, None, "needs_features")
-    head = beside.heads[name]
+    head = beside.heads[ask.id]
     return Shown(ask, beside, head, "", _checks(ask, beside, head))
 
 
@@ -275,6 +351,10 @@ def _checks(ask: Ask, beside: Family, head: HeadTrace) -> tuple[tuple[str, float
         points = _points(head)
         again = points * math.sqrt(core.D_K) / (ask.divisor * ask.tau)
         rows.append(("points", (again - trace.scaled).abs().max().item(), max(1e-4, 4e-6 * spread)))
+    if ask.net and not lens(ask):
+        theirs = ask.net.moment(ask.example).weights[head.layer - 1][ask.number - 1]
+        sizes = trace.q.norm(dim=-1).max().item() * trace.k.norm(dim=-1).max().item() / (ask.divisor * ask.tau)
+        rows.append(("net", (theirs - trace.weights).abs().max().item(), max(1e-5, 8 * torch.finfo(torch.float32).eps * sizes)))
     return tuple(rows)
 
 
@@ -703,11 +783,26 @@ def notices(run: Shown, i: int, lang: str) -> list[str]:
         out.append(_offsets(run, lang))
     if run.family.pad:
         out.append(_steal(run, lang))
+    if ask.net:
+        out = [*_net_notices(run, lang), *out]
     empty = run.hidden.all(-1)
     if empty.any():
         out.append(words.EMPTY_ROWS(lang, n=int(empty.sum()), T=run.T))
     codes = (*head.notes, *(minilm.NOTES if ask.source == "real" else ()))
     return out + [words.NOTES[code](lang) for code in codes if code in words.NOTES]
+
+
+def _net_notices(run: Shown, lang: str) -> list[str]:
+    """What the net answers, and what its map can't say."""
+    net, moment = run.ask.net, run.ask.net.moment(run.ask.example)
+    if net.net.task is None:
+        return [words.NET_CAT_SAT(lang, loss=moment.loss), words.NET_NO_MEANING(lang)]
+    said, right = (frame.listed_tokens(tokens) for tokens in (moment.predicted, moment.answers))
+    answer = words.NET_RIGHT if moment.predicted == moment.answers else words.NET_WRONG
+    out = [answer(lang, said=said, right=right)]
+    if run.head.layer == net.net.layers and moment.rows < run.T:
+        out.append(words.NET_ROWS(lang, q=run.name(run.T - 1, lang)))
+    return out
 
 
 def _offsets(run: Shown, lang: str) -> str:
@@ -772,9 +867,10 @@ def _steal(run: Shown, lang: str) -> str:
 
 @dataclass(frozen=True, eq=False)
 class Thumb:
-    """A small multiple. id: of the head, "" for the mean."""
+    """A small multiple. id: of the head, "" for the mean. opens: the settings that choose that head."""
 
     id: str
+    opens: dict[str, Any]
     name: str
     png: bytes
     says: str
@@ -793,15 +889,31 @@ class Side:
 def side_by_side(ask: Ask, look: Look) -> Side:
     lang = look.lang
     found, stack = [], []
-    for name in family(ask).heads:
-        run = shown(replace(ask, number=int(name)) if ask.source == "real" else replace(ask, head=name))
-        title = words.HEAD_NUMBER(lang, n=int(name)) if ask.source == "real" else words.HEADS[name](lang)
-        found.append(_thumb(name, title, run, run.weights, run.hidden, look))
+    for one in _beside(ask):
+        run = shown(one)
+        found.append(_thumb(one, head_name(one, lang), run, run.weights, look))
         stack.append(run.weights)
     weights = torch.stack(stack)
     mean = weights.mean(0)
-    found.append(_thumb("", words.MEAN(lang, n=len(stack)), run, mean, run.hidden, look))
+    if len(stack) > 1:
+        found.append(_thumb(None, words.MEAN(lang, n=len(stack)), run, mean, look))
     return Side(tuple(found), weights, mean)
+
+
+def _beside(ask: Ask) -> list[Ask]:
+    """The heads side by side: all of a sentence, those of a layer of MiniLM, or every one of a net that was trained here."""
+    if ask.net:
+        sizes = ask.net.net
+        return [replace(ask, layer=layer, number=n) for layer in range(1, sizes.layers + 1) for n in range(1, sizes.heads + 1)]
+    names = family(ask).heads
+    return [replace(ask, number=int(name)) if ask.layered else replace(ask, head=name) for name in names]
+
+
+def head_name(ask: Ask, lang: str) -> str:
+    """A head among those beside it."""
+    if ask.net and ask.net.net.layers > 1:
+        return words.WHAT_REAL(lang, layer=ask.layer, head=ask.number)
+    return words.HEAD_NUMBER(lang, n=ask.number) if ask.layered else words.HEADS[ask.head](lang)
 
 
 def mean_says(side: Side, run: Shown, i: int, lang: str) -> str:
@@ -814,12 +926,16 @@ def mean_says(side: Side, run: Shown, i: int, lang: str) -> str:
     )  # fmt: skip
 
 
-def _thumb(name: str, title: str, run: Shown, weights: Tensor, hidden: Tensor, look: Look) -> Thumb:
+def _thumb(one: Ask | None, title: str, run: Shown, weights: Tensor, look: Look) -> Thumb:
     at = int(weights.argmax())
     q, k = run.name(at // run.T, look.lang), run.name(at % run.T, look.lang)
     says = words.THUMB_SAYS(look.lang, name=title, largest=weights.max().item(), q=q, k=k)
-    png = charts.png(weights.tolist(), hidden.tolist(), look, "weights", 1.0, 2 * THUMB)
-    return Thumb(name, title, png, says)
+    png = charts.png(weights.tolist(), run.hidden.tolist(), look, "weights", 1.0, 2 * THUMB)
+    if one is None:
+        return Thumb("", {}, title, png, says)
+    if one.net:
+        return Thumb(f"{one.layer}_{one.number}", {"h_tl": one.layer, "h_th": one.number}, title, png, says)
+    return Thumb(one.id, {"h_rhead": one.number} if one.layered else {"h_head": one.head}, title, png, says)
 
 
 # together
@@ -830,6 +946,8 @@ def together(ask: Ask, seed: int) -> core.Together:
     """All heads of a family put together."""
     if ask.source == "real":
         return minilm.together(ask.read, ask.layer, family(ask).mask, ask.tau, ask.by, ask.pad)
+    if ask.net:
+        return trained.together(tuple(family(ask).heads.values()))
     outputs = [head.trace.output for head in family(ask).heads.values()]
     return core.concat_parts(outputs, core.drawn_W_o(len(outputs), seed, D_MODEL), f"seed:{seed}")
 
@@ -840,16 +958,15 @@ def parts(run: Shown, i: int, seed: int, lang: str) -> tuple[pd.DataFrame, core.
     mine, whole = put.parts[:, i], put.output[i]
     size = (whole @ whole).item()
     names = list(run.family.heads)
-    current = str(run.ask.number) if run.ask.source == "real" else run.ask.head
     frame = pd.DataFrame(
         {
             "at": range(len(names)),
-            "head": [words.HEAD_NUMBER(lang, n=int(n)) if run.ask.source == "real" else words.HEADS[n](lang) for n in names],
+            "head": [words.HEAD_NUMBER(lang, n=int(n)) if run.ask.layered else words.HEADS[n](lang) for n in names],
             "share": [(part @ whole).item() / size if size else 0.0 for part in mine],
             "norm": mine.norm(dim=-1).tolist(),
             "first": mine[:, 0].tolist(),
             "second": mine[:, 1].tolist(),
-            "mine": [int(n == current) for n in names],
+            "mine": [int(n == run.ask.id) for n in names],
         }
     )
     frame["text"] = [number(s, ".1%", lang) for s in frame["share"]]
@@ -873,7 +990,7 @@ def with_sum(frame: pd.DataFrame, put: core.Together, i: int, lang: str) -> pd.D
 def reach(ask: Ask, i: int) -> core.Reach:
     """Which inputs can change output i."""
     run = shown(ask)
-    if ask.source == "real":
+    if ask.layered:
         return core.layer_reach(run.head, i, ask.tau, ask.by)
     if ask.source == "typed":
         return core.typed_reach(ask.text, ask.head, i, run.family.mask, ask.tau, ask.by)
@@ -943,8 +1060,12 @@ def compare_says(found: Compared, lang: str) -> str:
     return said
 
 
-def described(ask: Ask, kind: str, lang: str, other: bool = False) -> str:
-    """One side of a comparison in a few of our own words."""
+def described(ask: Ask, kind: str, lang: str, other: bool = False, arms: Sequence[str] = ()) -> str:
+    """One side of a comparison in a few of our own words. arms: the names of those that were trained."""
+    if ask.net and kind == "sentence":
+        return words.WHAT_EXAMPLE(lang, n=ask.example + 1)
+    if ask.net and kind == "head":
+        return words.WHAT_TRAINED(lang, arm=arms[ask.net.arm], layer=ask.layer, head=ask.number)
     if kind == "sentence":
         if ask.ours:
             return sentences.SENTENCES[ask.sentence].text
@@ -979,7 +1100,7 @@ def prediction(run: Shown, i: int, lang: str) -> Asked | None:
     order = [(j,) for j in sorted(range(run.T), key=lambda j: -run.weights[i, j].item())]
     options = list(dict.fromkeys((before, after, *((j,) for t in (before, after) for j in t), *order)))
     options = sorted([o for o in options if o][:4])
-    if not after or len(options) < 2:
+    if not after or len(options) < 2 or (ask.net and then.hidden.equal(run.hidden)):
         return None
     names = {o: _together(run, o, lang) for o in options}
     shares = {"a": names.get(before, ""), "before": run.weights[i].max().item(), "b": names[after], "after": then.weights[i].max().item()}
@@ -1074,7 +1195,8 @@ NAMED = minilm.NAMED
 def tensors(run: Shown) -> dict[str, Tensor]:
     """The tensors on screen by name, in the order of the lesson."""
     head, trace = run.head, run.head.trace
-    found = {"X": head.X, "W_q": head.W_q, "W_k": head.W_k, "W_v": head.W_v, "q": trace.q, "k": trace.k, "v": trace.v}
+    found = {"heads": torch.tensor(run.ask.net.net.heads)} if run.ask.net else {}
+    found |= {"X": head.X, "W_q": head.W_q, "W_k": head.W_k, "W_v": head.W_v, "q": trace.q, "k": trace.k, "v": trace.v}
     steps = {"raw": trace.raw, "scaled": trace.scaled, "masked": trace.masked, "weights": trace.weights, "output": trace.output}
     return {**found, **steps}
 

@@ -234,12 +234,6 @@ def _panel(run: Lesson, name: str, i: int, j: int, lang: str) -> Panel:
     return Panel(_arrow(frame), labels, width, labels["row_height"] * rows + 30 + (24 if keys else 0), (rows, cols))
 
 
-def files(run: Lesson, names: tuple[str, ...], own: bool) -> dict[str, Tensor]:
-    """The matrices as files hold them; for the program of own q, k, v also the width of the model, which a divisor may need."""
-    width = {"d_model": torch.tensor(run.d_model)} if own else {}
-    return {name: run.matrix(name) for name in names} | width
-
-
 def columns_drawn(run: Lesson) -> int:
     """How many columns of V and of the output are drawn."""
     return _drawn(run.trace.v).shape[1]
