@@ -33,7 +33,8 @@ MOVED = (("triad", "tau", ""), ("variance", "d_k", ""), ("saturation", "d_k", ""
 
 
 @contextlib.contextmanager
-def serving(script: str, **extra: str) -> Iterator[int]:
+def serving(script: str, **extra: str) -> Iterator[tuple[int, int]]:
+    """A fresh server of a script: its port and its process."""
     port = free_port()
     command = [sys.executable, "-m", "streamlit", "run", script, "--server.headless", "true",
                "--server.address", "127.0.0.1", "--server.port", str(port)]  # fmt: skip
@@ -47,20 +48,20 @@ def serving(script: str, **extra: str) -> Iterator[int]:
                 break
             except OSError:
                 time.sleep(0.05)
-        yield port
+        yield port, process.pid
     finally:
         process.terminate()
         process.wait(10)
 
 
 def first_words(script: str) -> float:
-    with serving(script) as port, Viewer(port) as viewer:
+    with serving(script) as (port, _), Viewer(port) as viewer:
         return viewer.run()[0]
 
 
 def first_click(page: str) -> tuple[float, float]:
     """Seconds of the first click on a page four seconds after the first words, and of a warm one."""
-    with serving("dashboard.py") as port:
+    with serving("dashboard.py") as (port, _):
         with Viewer(port) as viewer:
             viewer.run()
             time.sleep(4)
@@ -105,7 +106,7 @@ def record(page: str, query: str, folder: str) -> str:
     """A file with the messages that a page sends."""
     import pickle
 
-    with serving("dashboard.py") as port, Viewer(port) as viewer:
+    with serving("dashboard.py") as (port, _), Viewer(port) as viewer:
         viewer.run(page, query)
     name = str(Path(folder) / page)
     with open(name, "wb") as file:
@@ -135,7 +136,7 @@ def rows() -> list[dict[str, str]]:
             )  # fmt: skip
         for page, key, query in MOVED:
             elements, path = record(page, query, folder), f"/{page}" + (f"?{query}" if query else "")
-            with serving("tests/bench/_trivial.py", QKV_ELEMENTS=elements) as floor, serving("dashboard.py") as lab:
+            with serving("tests/bench/_trivial.py", QKV_ELEMENTS=elements) as (floor, _), serving("dashboard.py") as (lab, _):
                 a1, b1 = key_presses(floor, "/", "probe"), key_presses(lab, path, key)
                 b2, a2 = key_presses(lab, path, key), key_presses(floor, "/", "probe")
             trivial, ours = stats.median(a1 + a2), stats.median(b1 + b2)
