@@ -4,15 +4,22 @@ import streamlit as st
 
 from qkv_core import settings
 from qkv_core.charts import heads as charts
+from qkv_core.records import SOLVED_ACCURACY, SOLVED_LOSS, SOLVED_STEPS
 from qkv_core.text import heads as text
+from qkv_core.text import training as training_text
 from qkv_core.typed import LIMIT, format_cells, parse_cells
-from qkv_core.ui import controls, own_heads, show, state
+from qkv_core.ui import controls, own_heads, show, state, trained_heads
 from qkv_core.ui.cached import heads as cached
 from qkv_core.ui.controls import say
 
 shared = state.shared()
 lang = shared.lang
 source = state.get("h_src")
+training = trained_heads.opened() if source == "trained" else None
+if training:
+    trained_heads.settle(training)
+nets = training.net if training else None
+arms = training.names(lang) if training else ()
 
 
 def small(width: int, key: str, label, **kwargs) -> None:
@@ -25,19 +32,42 @@ def choose() -> None:
     with st.container(horizontal=True, vertical_alignment="bottom", gap="medium"):
         with st.container(width="content"):
             controls.segments("h_src", text.SOURCES_LABEL, text.SOURCES)
-        if source != "typed":
+        if source == "trained":
+            if training:
+                choose_net()
+        elif source != "typed":
             with st.container(width=400 if source == "real" else 560):
                 controls.select("h_sent", text.SENTENCE, stems)
         if source == "real":
             small(170, "h_layer", text.LAYER)
             small(240, "h_rhead", text.NUMBER)
-        else:
+        elif source != "trained":
             with st.container(width=300):
                 controls.select("h_head", text.HEAD, text.HEADS)
-    if source != "hand":
+    if source in ("typed", "real"):
         typed = source == "typed"
         label = text.TYPE_LABEL if typed else text.TYPE_REAL_LABEL
         controls.text("h_text", label, hint=text.TYPE_HINT, help=say(text.TYPE_HELP if typed else text.TYPE_REAL_HELP, most=LIMIT))
+
+
+def choose_net() -> None:
+    config = training.config
+    sizes = config.net(config.arms[state.get("h_arm") - 1])
+    with st.container(width=240):
+        places = {n: name for n, name in enumerate(arms, 1)}
+        controls.select("h_arm", text.ARM, places, options=tuple(places), after=trained_heads.look_as_trained)
+    with st.container(width=190):
+        controls.whole("h_run", training_text.RUN)
+    if sizes.task:
+        with st.container(width=170):
+            controls.whole("h_ex", training_text.EXAMPLE, help=say(training_text.EXAMPLE_HELP))
+    choose_head("h_tl", "h_th", text.NET_LAYER, text.HEAD, sizes)
+
+
+def choose_head(layer_key: str, head_key: str, layer, head, sizes) -> None:
+    for key, label, most in ((layer_key, layer, sizes.layers), (head_key, head, sizes.heads)):
+        if most > 1:
+            small(170, key, label, options=tuple(range(1, most + 1)))
 
 
 def settle_mask() -> None:
@@ -45,7 +75,7 @@ def settle_mask() -> None:
         for key, width in (("tau", 270), ("mask", 190)):
             with st.container(width=width):
                 controls.shared(key)
-        small(230, "h_pad", text.PADDING_TYPED if source == "typed" else text.PADDING, help=say(text.PADDING_HELP))
+        small(230, "h_pad", text.PADDING_TYPED if source in ("typed", "trained") else text.PADDING, help=say(text.PADDING_HELP))
         if shared.mask == "window":
             small(230, "h_win", text.RADIUS)
         if shared.mask == "prefix":
@@ -196,13 +226,13 @@ def all_heads() -> None:
     st.markdown(say(text.ALL_LEAD[source], n=n, layer=ask.layer))
     with st.container(horizontal=True, gap="small"):
         for thumb in side.thumbs:
-            chosen = {"h_rhead": int(thumb.id or -1)} if source == "real" else {"h_head": thumb.id}
-            now = not thumb.id or all(state.get(key) == value for key, value in chosen.items())
+            now = all(state.get(key) == value for key, value in thumb.opens.items())
             with st.container(width=cached.THUMB, gap="xxsmall"):
                 st.image(thumb.png, alt=thumb.says, width=cached.THUMB)
                 key = f"h_open_{thumb.id or 'mean'}"
-                st.button(thumb.name, key=key, on_click=state.put, kwargs=chosen, width="stretch", disabled=now)
-    st.caption(cached.mean_says(side, run, i, lang))
+                st.button(thumb.name, key=key, on_click=state.put, kwargs=thumb.opens, width="stretch", disabled=now)
+    if n > 1:
+        st.caption(cached.mean_says(side, run, i, lang))
     if source == "real":
         named_heads()
 
@@ -245,6 +275,8 @@ def one_cell() -> None:
             fired()
         else:
             show.small_table(*cached.whole_row(run, i, lang), numbers=(1, 2, 3))
+            if ask.net:
+                st.caption(say(text.NO_RULES, step=ask.net.step))
 
 
 def fired() -> None:
@@ -289,8 +321,10 @@ def together() -> None:
     with left:
         st.markdown(say(text.TOGETHER_LEAD, h=h, d_v=width // h, width=width, d_model=d_model))
         st.latex(text.TOGETHER_FORMULA)
-        made = text.TOGETHER_TRAINED if source == "real" else text.TOGETHER_DRAWN
+        made = text.TOGETHER_TRAINED if source == "real" else text.TOGETHER_NONE if ask.net else text.TOGETHER_DRAWN
         st.caption(say(made, seed=str(shared.seed), d_model=d_model, layer=ask.layer))
+        if ask.net and ask.net.net.task:
+            st.caption(say(text.TOGETHER_ADDED))
         if source == "hand":
             st.caption(say(text.TOGETHER_LAYERS, name=say(text.HEADS["coreference"])))
         show.checks((say(text.CHECKS["parts"]), put.difference, cached.parts_slack(put)))
@@ -336,7 +370,9 @@ def masks_and_leaks() -> None:
 
 def leak() -> None:
     two = source == "hand" and run.head.layer == 2
-    st.markdown(show.sentences(say(text.LEAK_LEAD), *([say(text.LEAK_TWO)] if two else [])))
+    stacked = ask.layered and run.head.layer > run.first
+    more = [say(text.LEAK_TWO)] if two else [say(text.LEAK_LAYER, layer=run.head.layer)] if stacked else []
+    st.markdown(show.sentences(say(text.LEAK_LEAD), *more))
     frame = cached.reach_frame(run, i, lang)
     show.chart(
         charts.bars,
@@ -358,6 +394,12 @@ def second_controls(kind: str) -> None:
     if kind == "head" and source == "real":
         small(220, "h_layer2", text.SECOND["layer"])
         small(280, "h_rhead2", text.SECOND["number"])
+    elif kind == "head" and source == "trained":
+        with st.container(width=240):
+            places = {n: name for n, name in enumerate(arms, 1)}
+            controls.select("h_arm2", text.SECOND["arm"], places, options=tuple(places))
+        sizes = training.config.net(training.config.arms[state.get("h_arm2") - 1])
+        choose_head("h_tl2", "h_th2", text.SECOND["net_layer"], text.SECOND["net_head"], sizes)
     elif kind == "head":
         with st.container(width=300):
             controls.select("h_head2", text.SECOND["head"], text.HEADS)
@@ -366,6 +408,9 @@ def second_controls(kind: str) -> None:
     elif kind == "mask":
         with st.container(width=220):
             controls.select("h_mask2", text.SECOND["mask"], text.MASKS)
+    elif source == "trained":
+        with st.container(width=200):
+            controls.whole("h_ex2", text.SECOND["example"])
     elif source != "typed":
         with st.container(width=560):
             controls.select("h_sent2", text.SECOND["sentence"], {s: cached.sentence_text(s, lang) for s in settings.SENTENCES})
@@ -376,19 +421,21 @@ def compare() -> None:
     kind = state.get("h_cmp")
     with st.container(horizontal=True, vertical_alignment="bottom", gap="medium"):
         with st.container(width="content"):
-            controls.segments("h_cmp", text.COMPARE_KIND, text.COMPARE_KINDS)
+            kinds = text.COMPARE_NETS if ask.net else text.COMPARE_KINDS
+            one = ask.net is not None and ask.net.net.task is None  # "The cat sat" is the only example of its task
+            controls.segments("h_cmp", text.COMPARE_KIND, kinds, options=tuple(kinds)[1:] if one else tuple(kinds))
         second_controls(kind)
-    if kind == "sentence" and source != "hand":
+    if kind == "sentence" and source in ("typed", "real"):
         controls.text("h_text2", text.SECOND["text"], hint=text.TYPE_HINT)
-    other = cached.second(ask, kind, lang, state.get)
+    other = cached.second(ask, kind, lang, state.get, nets)
     found = cached.compare(ask, other)
     if found.b.head is None:
         st.info(say(text.REASONS[found.b.reason]))
         return
     sides = cached.sides(found, lang, show.look())
     names = (
-        say(text.ON_SCREEN, what=cached.described(ask, kind, lang)),
-        say(text.OTHER, what=cached.described(other, kind, lang, True)),
+        say(text.ON_SCREEN, what=cached.described(ask, kind, lang, arms=arms)),
+        say(text.OTHER, what=cached.described(other, kind, lang, True, arms)),
         say(text.B_MINUS_A),
     )
     with st.container(horizontal=True, gap="medium"):
@@ -404,6 +451,8 @@ def compare() -> None:
                     **drawn.labels,
                 )
     st.markdown(cached.compare_says(found, lang))
+    if kind == "head" and other.net is not ask.net:
+        st.caption(say(text.COMPARE_LENS if cached.lens(ask) else text.COMPARE_OWN))
 
 
 def absent() -> None:
@@ -413,8 +462,15 @@ def absent() -> None:
             st.markdown(f"**{say(text.EXTRA)}**")
             st.markdown(say(text.REASONS[run.reason]))
             st.code(cached.available().command, language="bash")
+        elif run.reason == "no_run":
+            gone = trained_heads.gone()
+            if not gone:
+                st.markdown(f"**{say(text.NO_RUN)}**")
+            st.markdown(say(text.REASONS["run_gone" if gone else "no_run"]))
         else:
             st.markdown(say(text.REASONS[run.reason]))
+        if source == "trained":
+            state.page_link("training", say(text.TO_TRAINING), icon=":material/model_training:")
         if run.reason == "needs_features":
             st.caption(say(text.WORKS_TYPED))
             with st.container(horizontal=True):
@@ -422,11 +478,23 @@ def absent() -> None:
                     st.button(say(text.HEADS[name]), key=f"h_works_{name}", on_click=state.put, kwargs={"h_head": name})
 
 
+def about_net() -> None:
+    task = ask.net.config.task
+    says = [say(training_text.RULES[task], loss=SOLVED_LOSS, accuracy=SOLVED_ACCURACY, batches=SOLVED_STEPS)]
+    if ask.net.own_mask() is not None:
+        says.append(say(text.OWN_MASK))
+    st.caption(show.sentences(*says, say(text.FARTHER)))
+    with st.container(horizontal=True, vertical_alignment="center"):
+        state.page_link("training", say(text.TO_TRAINING), icon=":material/model_training:")
+        if cached.lens(ask):
+            st.button(say(text.AS_TRAINED), key="h_as_trained", on_click=trained_heads.look_as_trained)
+
+
 # Whatever follows the chosen row and cell redraws together, without the controls, the comparison and what to try.
 @state.fragment
 def reading() -> None:
     global i, j, painted, view
-    if cached.asked(shared, state.get) != ask:
+    if cached.asked(shared, state.get, nets) != ask:
         st.rerun()  # a cell was painted, or another head opened: that is the whole page's business
     view = state.get("h_view")
     i, asked_col = (min(state.get(key), run.T - 1) for key in ("h_row", "h_col"))
@@ -453,13 +521,15 @@ def reading() -> None:
 st.markdown(say(text.LEAD))
 choose()
 settle_mask()
-ask = cached.asked(shared, state.get)
+ask = cached.asked(shared, state.get, nets)
 run = cached.shown(ask)
 if run.head is None:
     absent()
     show.try_this("heads", text.TRY)
 else:
-    st.caption(cached.origin(run, lang))
+    st.caption(cached.origin(run, lang, arms))
+    if ask.net:
+        about_net()
     if run.family.found > run.T:
         st.caption(say(text.CUT, found=run.family.found, kept=cached.kept(run)))
     if shared.mask == "padding" and not run.family.pad:
@@ -467,6 +537,6 @@ else:
     reading()
     compare()
     show.try_this("heads", text.TRY)
-    show.code(*(cached.CODE_REAL if source == "real" else cached.CODE))
+    show.code(*{"real": cached.CODE_REAL, "trained": cached.CODE_TRAINED}.get(source, cached.CODE))
     show.matrices(lambda: cached.tensors(run))
 own_heads.section()

@@ -357,6 +357,11 @@ st.fragment(inside, run_every=2 * play.every if play.every else None)()
 rule = say(text.RULES[config.task], loss=SOLVED_LOSS, accuracy=SOLVED_ACCURACY, batches=SOLVED_STEPS)
 st.markdown(rule)
 if not play.running:
+    if play.step:
+        state.page_link(
+            "heads", say(text.TO_HEADS), icon=":material/visibility:", h_src="trained", h_arm=1, h_run=state.get("tr_run"),
+            h_ex=state.get("tr_ex"), h_tl=1, h_th=state.get("tr_head"), h_row=config.net(config.arms[0]).T - 1, h_col=-1,
+        )  # fmt: skip
     checks()
     show.behind(cached.table(summary(), names, config), text.DATA_COLUMNS, key="tr_table")
 left, right = st.columns(2, gap="large")

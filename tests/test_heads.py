@@ -109,7 +109,7 @@ def test_every_feature_and_rule_has_words_in_both_languages() -> None:
 def test_every_code_of_the_core_has_words() -> None:
     assert set(words.HEADS) == set(core.HEADS)
     assert set(minilm.NOTES) <= set(words.NOTES)
-    assert set(words.REASONS) == {"no_words", "needs_features", *words.INSTALLS}
+    assert set(words.REASONS) == {"no_words", "needs_features", "no_run", "run_gone", "not_finite", *words.INSTALLS}
     assert set(words.REAL_NAMES) == set(minilm.NAMED)
 
 
@@ -117,7 +117,7 @@ def test_every_code_of_the_core_has_words() -> None:
 
 
 @pytest.mark.parametrize("locale", ["en-US", "es-MX"])
-@pytest.mark.parametrize("key", [key for key in PRESETS if key != "real"])
+@pytest.mark.parametrize("key", [key for key in PRESETS if key not in ("real", "trained")])
 def test_every_preset_opens_cold_in_both_languages_with_green_checks(key: str, locale: str) -> None:
     at = open_page("heads", locale, **link(PRESETS[key].values))
     assert_healthy(at)

@@ -27,6 +27,12 @@ LOADED = Msg(
     en="The weights of MiniLM were downloaded, so q, k and v come from the file “PyTorch (.pt)” of this page: put it beside this program.",
     es="Los pesos de MiniLM se descargaron, así que q, k y v vienen del archivo «PyTorch (.pt)» de esta página: póngalo junto a este programa.",
 )
+LOADED_NET = Msg(
+    en="The net was trained in your visit and stands in no link, so q, k, v and the mask come from the file “PyTorch (.pt)” of this page: "
+    "put it beside this program.",
+    es="La red se entrenó en su visita y no está en ningún enlace, así que q, k, v y la máscara vienen del archivo «PyTorch (.pt)» de esta "
+    "página: póngalo junto a este programa.",
+)
 PRINT = Msg(en="The weights, a row a query, and the chosen row.", es="Los pesos, una fila por consulta, y la fila elegida.")
 SHOW = """
 print("weights")
@@ -108,6 +114,9 @@ def _sentence(values: Mapping[str, Any], lang: str):
     from qkv_core import heads, minilm, sentences, typed
 
     source, pad = values["h_src"], values["h_pad"]
+    if source == "trained":
+        yield from _trained(values, lang)
+        return
     text = values["h_text"] if source != "hand" else ""
     real = source == "real"
     name = f"{lang}_{values['h_sent']}"
@@ -182,6 +191,19 @@ for i, (_, words) in enumerate(given):
 _, written = head(X, below, math.sqrt(d_k), 1.0, {writes!r})
 X = X + written"""
         yield scripts.ATTENTION_SAYS(lang), "weights, output = head(X, rules, divisor, tau)"
+    yield PRINT(lang), SHOW
+
+
+def _trained(values: Mapping[str, Any], lang: str):
+    yield scripts.SETTINGS(lang), f"import math\n\nimport torch\n\ntau = {values['tau']}"
+    yield LOADED_NET(lang), f"""given = torch.load("qkv_heads.pt", weights_only=True)
+q, k, v, allowed = given["q"], given["k"], given["v"], given["masked"] > -math.inf
+T, d_k = q.shape
+d_model = int(given["heads"]) * d_k
+divisor = {scripts.DIVISORS[values["scale"]]}
+tokens = range(1, T + 1)
+row = min({values["h_row"]}, T - 1)"""
+    yield scripts.ATTENTION_SAYS(lang), scripts.ATTENTION
     yield PRINT(lang), SHOW
 
 

@@ -25,6 +25,7 @@ SOURCES = {
     "hand": Msg(en="written by hand", es="escritas a mano"),
     "typed": Msg(en="your own sentence", es="su propia frase"),
     "real": Msg(en="trained (MiniLM)", es="entrenadas (MiniLM)"),
+    "trained": Msg(en="trained here", es="entrenadas aquí"),
 }
 ORIGINS = {
     "hand": Msg(
@@ -46,6 +47,24 @@ ORIGINS = {
         "tokens son sus fragmentos de palabra.",
     ),
 }
+ORIGIN_TRAINED = Msg(
+    en="**Origin: trained here,** in this visit. Task: {task}. Arm: {arm}. Run {run} (seed {seed}), after {step:,} steps; loss on this "
+    "example: {loss:.4g}. Layer {layer}, head {head}.",
+    es="**Origen: entrenada aquí,** en esta visita. Tarea: {task}. Brazo: {arm}. Entrenamiento {run} (semilla {seed}), tras {step:,} pasos; "
+    "pérdida en este ejemplo: {loss:.4g}. Capa {layer}, cabeza {head}.",
+)
+TO_TRAINING = Msg(en="To the training page", es="A la página de entrenamiento")
+FARTHER = Msg(
+    en="This net stands still while you are here. Train on, or look back to another step, on the training page.",
+    es="Esta red no cambia mientras usted está aquí. Siga entrenando, o vuelva a otro paso, en la página de entrenamiento.",
+)
+AS_TRAINED = Msg(en="τ, mask and scale as it was trained", es="τ, máscara y escala como se entrenó")
+OWN_MASK = Msg(
+    en="The task’s own causal mask belongs to the net and always holds.",
+    es="La máscara causal propia de la tarea pertenece a la red y siempre se aplica.",
+)
+ARM = Msg(en="Arm", es="Brazo")
+NET_LAYER = Msg(en="Layer", es="Capa")
 SENTENCE = Msg(en="Sentence", es="Frase")
 HEAD = Msg(en="Head", es="Cabeza")
 LAYER = Msg(en="Layer (from 0)", es="Capa (desde 0)")
@@ -119,6 +138,26 @@ REASONS = {
         "again, with `--force-reinstall` after `install`.",
         es="Un archivo de los pesos entrenados no es el que conocemos (su SHA-256 difiere), así que no se usa. Esta orden lo "
         "instala de nuevo, con `--force-reinstall` después de `install`.",
+    ),
+}
+NO_RUN = Msg(en="Nothing has been trained in this visit yet", es="Todavía no se ha entrenado nada en esta visita")
+REASONS |= {
+    "no_run": Msg(
+        en="Here you can open the heads of a net that you trained yourself. Go to the training page and press Play, or train a single "
+        "step; then come back by the menu. A net lives only as long as your visit, so a link can’t carry it.",
+        es="Aquí puede abrir las cabezas de una red entrenada por usted. Vaya a la página de entrenamiento y pulse «Iniciar», o entrene un "
+        "solo paso; después vuelva por el menú. Una red vive solo mientras dura su visita, así que un enlace no puede llevarla.",
+    ),
+    "run_gone": Msg(
+        en="Your training had to give its place to another viewer while you were away. Train again; the same settings give the same net.",
+        es="Su entrenamiento tuvo que ceder su lugar a otra persona mientras usted no estaba. Entrene de nuevo; los mismos ajustes dan la "
+        "misma red.",
+    ),
+    "not_finite": Msg(
+        en="This run diverged: its numbers are infinite, or too large to compute with, so there is no map to show. Choose another run or arm, or look back "
+        "to an earlier step on the training page.",
+        es="Este entrenamiento divergió: sus números son infinitos, o demasiado grandes para calcular, así que no hay mapa que mostrar. Elija otro "
+        "entrenamiento o brazo, o vuelva a un paso anterior en la página de entrenamiento.",
     ),
 }
 INSTALLS = ("package_missing", "readers_missing", "file_missing", "file_changed")
@@ -434,6 +473,31 @@ NOTES = {
         es="Medido: los pronombres españoles encuentran su nombre no mejor que al azar. El modelo se entrenó con inglés.",
     ),
 }
+NET_RIGHT = Msg(
+    en="The net answers **{said}** to this example, and that is right.", es="La red responde **{said}** a este ejemplo, y es correcto."
+)
+NET_WRONG = Msg(
+    en="The net answers **{said}** to this example; right is **{right}**.",
+    es="La red responde **{said}** a este ejemplo; lo correcto es **{right}**.",
+)
+NET_ROWS = Msg(
+    en="In the last layer only the last token, **{q}**, is asked: the rows above it play no part in the answer.",
+    es="En la última capa solo se pregunta al último token, **{q}**: las filas de arriba no intervienen en la respuesta.",
+)
+NET_CAT_SAT = Msg(
+    en="One layer, no word embeddings: the output is compared with the target, and the mean squared error is {loss:.4g}.",
+    es="Una capa, sin representaciones de palabras: la salida se compara con el objetivo, y el error cuadrático medio es {loss:.4g}.",
+)
+NET_NO_MEANING = Msg(
+    en="This map means nothing about language: :green[$W_v$] alone can reach the target with almost any weights. It shows the mechanics.",
+    es="Este mapa no dice nada del lenguaje: :green[$W_v$] sola puede alcanzar el objetivo con casi cualquier peso. Enseña la mecánica.",
+)
+NO_RULES = Msg(
+    en="Nobody wrote rules or named coordinates for this head: its matrices came out of {step:,} training steps. What a coordinate stands "
+    "for is not known, so nothing is said of it.",
+    es="Nadie escribió reglas ni puso nombre a las coordenadas de esta cabeza: sus matrices salieron de {step:,} pasos de entrenamiento. "
+    "No se sabe qué representa una coordenada, así que nada se dice de ello.",
+)
 SPANISH_PAIR = Msg(
     en="Spanish leaves the pronoun out, so the query is the verb **{q}**, which stands for it.",
     es="El español omite el pronombre, así que la consulta es el verbo **{q}**, que lo representa.",
@@ -473,6 +537,10 @@ ALL_LEAD = {
         es="Las {n} cabezas de la capa {layer}. Las filas son consultas y las columnas claves, como arriba. Pulse un número para "
         "abrir esa cabeza.",
     ),
+    "trained": Msg(
+        en="Heads in this net, over all its layers: {n}. Rows are queries, columns are keys, as above.",
+        es="Cabezas de esta red, en todas sus capas: {n}. Las filas son consultas y las columnas claves, como arriba.",
+    ),
 }
 MEAN = Msg(en="mean of the {n}", es="media de las {n}")
 MEAN_NOTE = Msg(
@@ -502,6 +570,13 @@ TOGETHER_DRAWN = Msg(
 TOGETHER_TRAINED = Msg(
     en="This $W_o$ is the trained one of layer {layer}; its bias, the same for every token, is left out.",
     es="Esta $W_o$ es la entrenada de la capa {layer}; su sesgo, igual para todo token, se omite.",
+)
+TOGETHER_NONE = Msg(
+    en="These nets have no $W_o$: it is the identity here, and each head has channels of its own.",
+    es="Estas redes no tienen $W_o$: aquí es la identidad, y cada cabeza tiene sus propios canales.",
+)
+TOGETHER_ADDED = Msg(
+    en="The layer adds this sum to what it read.", es="La capa suma esto a lo que leyó."
 )
 TOGETHER_LAYERS = Msg(
     en="“{name}” is a head of the second layer; here it stands beside those of the first.",
@@ -550,6 +625,10 @@ LEAK_TWO = Msg(
     en="Two layers: an output also reaches what its keys could read.",
     es="Dos capas: una salida alcanza también lo que sus claves podían leer.",
 )
+LEAK_LAYER = Msg(
+    en="Layer {layer} stands on others; the inputs here are what this layer reads, one a token.",
+    es="La capa {layer} está sobre otras; aquí las entradas son lo que lee esta capa, una por token.",
+)
 LEAK_AXIS = Msg(en="size of the derivative", es="tamaño de la derivada")
 LEAK_SAYS = Msg(
     en="{n} of {T} inputs can change the output of {q}; {hidden} are forbidden, and the largest derivative among them is {leak:g}.",
@@ -578,6 +657,9 @@ COMPARE_KINDS = {
     "tau": Msg(en="the temperature", es="la temperatura"),
     "mask": Msg(en="the mask", es="la máscara"),
 }
+COMPARE_NETS = {**COMPARE_KINDS, "sentence": Msg(en="the example", es="el ejemplo"), "head": Msg(en="the arm or the head", es="el brazo o la cabeza")}
+COMPARE_OWN = Msg(en="Each arm as it was trained.", es="Cada brazo como se entrenó.")
+COMPARE_LENS = Msg(en="Both arms through the τ, mask and scale on screen.", es="Los dos brazos con la τ, la máscara y la escala en pantalla.")
 SECOND = {
     "sentence": Msg(en="Second sentence", es="Segunda frase"),
     "head": Msg(en="Second head", es="Segunda cabeza"),
@@ -586,6 +668,10 @@ SECOND = {
     "text": Msg(en="Second sentence, typed", es="Segunda frase, escrita"),
     "layer": Msg(en="Second layer (from 0)", es="Segunda capa (desde 0)"),
     "number": Msg(en="Second head of the layer (from 0)", es="Segunda cabeza de la capa (desde 0)"),
+    "arm": Msg(en="Second arm", es="Segundo brazo"),
+    "net_layer": Msg(en="Second layer", es="Segunda capa"),
+    "net_head": Msg(en="Second head", es="Segunda cabeza"),
+    "example": Msg(en="Second example", es="Segundo ejemplo"),
 }
 A = Msg(en="A: above on this page", es="A: lo de arriba")
 B = Msg(en="B: the second", es="B: lo segundo")
@@ -596,6 +682,8 @@ WHAT_TAU = Msg(en="τ = {tau:.2f}", es="τ = {tau:.2f}")
 WHAT_MASK = Msg(en="mask: {mask}", es="máscara: {mask}")
 WHAT_PAINTED = Msg(en="mask: {mask}, painted", es="máscara: {mask}, pintada")
 WHAT_REAL = Msg(en="layer {layer}, head {head}", es="capa {layer}, cabeza {head}")
+WHAT_TRAINED = Msg(en="{arm}, layer {layer}, head {head}", es="{arm}, capa {layer}, cabeza {head}")
+WHAT_EXAMPLE = Msg(en="example {n}", es="ejemplo {n}")
 WHAT_YOURS = Msg(en="your first sentence", es="su primera frase")
 WHAT_YOURS_TOO = Msg(en="your second sentence", es="su segunda frase")
 COMPARE_SAYS = Msg(
@@ -638,6 +726,7 @@ CHECKS = {
     "kernel": Msg(en="output: PyTorch’s fused kernel", es="salida: el núcleo fusionado de PyTorch"),
     "hidden": Msg(en="hidden weights are 0", es="los pesos ocultos son 0"),
     "points": Msg(en="scores = points of the rules", es="puntuaciones = puntos de las reglas"),
+    "net": Msg(en="weights: the net’s own pass", es="pesos: la pasada de la propia red"),
     "parts": Msg(en="the parts add up to the output", es="las partes suman la salida"),
     "leak": Msg(en="nothing leaks", es="no hay fugas"),
 }
@@ -718,6 +807,13 @@ TRY = {
         Msg(
             en="MiniLM, layer 1, head 3. It needs the optional extra; the page says how to install it.",
             es="MiniLM, capa 1, cabeza 3. Necesita el extra opcional; la página dice cómo instalarlo. Las frases en inglés van mejor.",
+        ),
+    ),
+    "trained": (
+        Msg(en="A head trained by you", es="Una cabeza entrenada por usted"),
+        Msg(
+            en="The net of the training page, at the step where you left it, arm beside arm. Without one, the page says how to get it.",
+            es="La red de la página de entrenamiento, en el paso en que la dejó, brazo junto a brazo. Sin ella, la página dice cómo obtenerla.",
         ),
     ),
 }

@@ -324,6 +324,7 @@ MAP_SAYS = Msg(
     en="Seed {seed}, step {step:,}: {decided:.0%} of the rows give more than 99 % to one key.",
     es="Semilla {seed}, paso {step:,}: el {decided:.0%} de las filas da más del 99 % a una sola clave.",
 )
+TO_HEADS = Msg(en="Open these heads down to q, k and v", es="Abrir estas cabezas hasta q, k y v")
 QUERIES = Msg(en="queries", es="consultas")
 KEYS = Msg(en="keys", es="claves")
 WEIGHT = Msg(en="weight", es="peso")

@@ -30,6 +30,7 @@ from qkv_core.masks import build_mask, padding_mask
 from qkv_core.measures import effective_keys, entropy
 from qkv_core.text import Msg, frame, number
 from qkv_core.text import heads as words
+from qkv_core.text import training
 from qkv_core.trained import Trained
 
 TYPED = tuple(name for name in settings.HEADS if HEADS[name].typed)
@@ -245,7 +246,7 @@ def _trained_family(ask: Ask) -> Family:
     mask = _mask(ask, T, pad)
     mask = own if mask is None else mask if own is None else mask & own
     found = trained.layer_traces(net, min(ask.layer, net.net.layers), ask.example, mask, ask.tau, ask.by)
-    if not all(head.trace.raw.isfinite().all() and head.trace.output.isfinite().all() for head in found):
+    if not all(part.square().sum().isfinite() for head in found for part in (head.trace.raw, head.trace.v, head.trace.output)):
         return Family(ask, {}, (), 0, "not_finite", None, 0)
     return Family(ask, {str(n): head for n, head in enumerate(found, 1)}, found[0].tokens, T, "", mask, pad)
 
@@ -797,7 +798,7 @@ def _net_notices(run: Shown, lang: str) -> list[str]:
     net, moment = run.ask.net, run.ask.net.moment(run.ask.example)
     if net.net.task is None:
         return [words.NET_CAT_SAT(lang, loss=moment.loss), words.NET_NO_MEANING(lang)]
-    said, right = (frame.listed_tokens(tokens) for tokens in (moment.predicted, moment.answers))
+    said, right = (" ".join(tokens) for tokens in (moment.predicted, moment.answers))
     answer = words.NET_RIGHT if moment.predicted == moment.answers else words.NET_WRONG
     out = [answer(lang, said=said, right=right)]
     if run.head.layer == net.net.layers and moment.rows < run.T:
@@ -955,7 +956,7 @@ def together(ask: Ask, seed: int) -> core.Together:
 def parts(run: Shown, i: int, seed: int, lang: str) -> tuple[pd.DataFrame, core.Together]:
     """The part of each head in the output of a token: at, head, share (along the output), norm, first, second, mine."""
     put = together(run.ask.family(), seed)
-    mine, whole = put.parts[:, i], put.output[i]
+    mine, whole = put.parts[:, i].double(), put.output[i].double()
     size = (whole @ whole).item()
     names = list(run.family.heads)
     frame = pd.DataFrame(
@@ -1129,9 +1130,15 @@ def sentence_text(stem: str, lang: str) -> str:
     return sentences.SENTENCES[f"{lang}_{stem}"].text
 
 
-def origin(run: Shown, lang: str) -> str:
-    """Where the matrices of the head come from."""
+def origin(run: Shown, lang: str, arms: Sequence[str] = ()) -> str:
+    """Where the matrices of the head come from. arms: the names of those that were trained."""
     ask, head = run.ask, run.head
+    if ask.net:
+        net, moment = ask.net, ask.net.moment(ask.example)
+        return words.ORIGIN_TRAINED(
+            lang, task=training.TASKS[net.config.task](lang), arm=arms[net.arm], run=net.seed + 1, seed=str(moment.seed),
+            step=net.step, loss=moment.loss, layer=head.layer, head=ask.number,
+        )  # fmt: skip
     said = words.ORIGINS[ask.source](lang, layer=ask.layer, head=ask.number)
     if ask.source != "hand":
         return said
