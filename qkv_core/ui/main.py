@@ -21,8 +21,10 @@ ICON = Path(__file__).with_name("icon.png")
 STYLE = """<style>
 [data-testid=stCaptionContainer] { opacity: 1 }
 [data-testid=stCaptionContainer] :is(p, li) { color: color-mix(in srgb, currentColor 78%, transparent) }
+.stMarkdownBadge { white-space: normal !important }
 </style>"""
-"""Streamlit fades captions to 60 %, symbols' colours and all: 2.9:1 for the blue of Q. This keeps 4.5:1 for every word."""
+"""Streamlit fades captions to 60 %, symbols' colours and all: 2.9:1 for the blue of Q. This keeps 4.5:1 for every word.
+And it cuts a badge that is longer than a phone is wide, with its number."""
 NOTICES = {
     "unknown": frame.UNKNOWN,
     "repeated": frame.REPEATED,

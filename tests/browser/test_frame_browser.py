@@ -48,6 +48,8 @@ def test_every_page_is_complete_at_every_width_in_both_themes(
                      .map(e => e.className)"""
         )
         assert wide == []
+        cut = v.page.locator(".stMarkdownBadge").evaluate_all("found => found.filter(e => e.scrollWidth > e.clientWidth).map(e => e.innerText)")
+        assert cut == []
 
 
 def test_a_slider_moved_is_in_the_address_and_back_and_forward_restore_it(chromium: Any, server: Server) -> None:
