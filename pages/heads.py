@@ -104,7 +104,7 @@ def clicked(key: str) -> None:
 def choose_row() -> None:
     names = cached.choices(run)
     with st.container(horizontal=True, vertical_alignment="bottom", gap="medium"):
-        small(250, "h_row", text.ROW, options=tuple(range(run.T)), help=say(text.ROW_HELP))
+        small(250, "h_row", text.ROW, options=tuple(range(run.T)), first=run.first, help=say(text.ROW_HELP))
         with st.container(width=230):
             controls.select("h_row", text.ROW_LIST, names, options=tuple(names), place="list")
         with st.container(width=230):
@@ -319,11 +319,12 @@ def together() -> None:
     q = run.name(i, lang)
     left, right = st.columns((5, 6), gap="large")
     with left:
-        st.markdown(say(text.TOGETHER_LEAD, h=h, d_v=width // h, width=width, d_model=d_model))
+        st.markdown(say(text.TOGETHER_NETS if ask.net else text.TOGETHER_LEAD, h=h, d_v=width // h, width=width, d_model=d_model))
         st.latex(text.TOGETHER_FORMULA)
-        made = text.TOGETHER_TRAINED if source == "real" else text.TOGETHER_NONE if ask.net else text.TOGETHER_DRAWN
-        st.caption(say(made, seed=str(shared.seed), d_model=d_model, layer=ask.layer))
-        if ask.net and ask.net.net.task:
+        if not ask.net:
+            made = text.TOGETHER_TRAINED if source == "real" else text.TOGETHER_DRAWN
+            st.caption(say(made, seed=str(shared.seed), d_model=d_model, layer=ask.layer))
+        elif ask.net.net.task:
             st.caption(say(text.TOGETHER_ADDED))
         if source == "hand":
             st.caption(say(text.TOGETHER_LAYERS, name=say(text.HEADS["coreference"])))

@@ -286,7 +286,7 @@ EFFECTIVE_HELP = Msg(
 )
 TOP = Msg(en="Largest weight", es="Mayor peso")
 SORTED = Msg(en="Its :yellow[weights], the largest first", es="Sus :yellow[pesos], de mayor a menor")
-IN_ORDER = Msg(en="The same in the order of the sentence", es="Los mismos en el orden de la frase")
+IN_ORDER = Msg(en="The same in the order of the tokens", es="Los mismos en el orden de los tokens")
 WEIGHT = Msg(en="weight", es="peso")
 SORTED_SAYS = Msg(
     en="The {n} largest of {T} weights of {q}; together {share:.1%}.",
@@ -521,7 +521,7 @@ REAL_NAMES = {
 
 # all heads
 
-ALL = Msg(en="All heads on this sentence", es="Todas las cabezas sobre esta frase")
+ALL = Msg(en="All heads side by side", es="Todas las cabezas, una junto a otra")
 ALL_LEAD = {
     "hand": Msg(
         en="The same sentence and settings, {n} heads. Rows are queries, columns are keys, as above. Press a name to open that head.",
@@ -571,13 +571,13 @@ TOGETHER_TRAINED = Msg(
     en="This $W_o$ is the trained one of layer {layer}; its bias, the same for every token, is left out.",
     es="Esta $W_o$ es la entrenada de la capa {layer}; su sesgo, igual para todo token, se omite.",
 )
-TOGETHER_NONE = Msg(
-    en="These nets have no $W_o$: it is the identity here, and each head has channels of its own.",
-    es="Estas redes no tienen $W_o$: aquí es la identidad, y cada cabeza tiene sus propios canales.",
+TOGETHER_NETS = Msg(
+    en="Heads in this layer: {h}, each with {d_v} of the {width} numbers of a token. These nets have no $W_o$, so in the formula it is the "
+    "identity ({width} × {d_model}), and each head fills channels of its own:",
+    es="Cabezas de esta capa: {h}, cada una con {d_v} de los {width} números de un token. Estas redes no tienen $W_o$, así que en la fórmula "
+    "es la identidad ({width} × {d_model}), y cada cabeza llena sus propios canales:",
 )
-TOGETHER_ADDED = Msg(
-    en="The layer adds this sum to what it read.", es="La capa suma esto a lo que leyó."
-)
+TOGETHER_ADDED = Msg(en="The layer adds this sum to what it read.", es="La capa suma esto a lo que leyó.")
 TOGETHER_LAYERS = Msg(
     en="“{name}” is a head of the second layer; here it stands beside those of the first.",
     es="«{name}» es una cabeza de la segunda capa; aquí está junto a las de la primera.",
@@ -695,7 +695,7 @@ COMPARE_TINY = Msg(
     en="A and B are the same to the eye: the largest difference is {largest:.1e}.",
     es="A y B son iguales a la vista: la mayor diferencia es {largest:.1e}.",
 )
-COMPARE_CHANGED = Msg(en="The sentences differ at position {places}.", es="Las frases difieren en la posición {places}.")
+COMPARE_CHANGED = Msg(en="The tokens differ at position {places}.", es="Los tokens difieren en la posición {places}.")
 COMPARE_LENGTHS = Msg(
     en="A has {a} tokens and B has {b}: cells can only be subtracted where both have the same number.",
     es="A tiene {a} tokens y B tiene {b}: solo se pueden restar las celdas cuando ambas tienen el mismo número.",

@@ -51,10 +51,12 @@ def steps(
     place: str = "page",
     disabled: bool = False,
     options: tuple[Any, ...] | None = None,
+    first: int = 0,
 ) -> None:
     """A slider over the values of a Choice of numbers, a Steps or a Whole setting, each written as the language does.
 
-    options: only these of them; the setting must hold one of them when the slider is drawn.
+    options: only these of them; the setting must hold one of them when the slider is drawn. first: what 0 is written as,
+    where the page counts from another number than the setting.
     """
     setting = settings.everything()[key]
     if options:
@@ -70,7 +72,7 @@ def steps(
     st.select_slider(
         say(label),
         options,
-        format_func=lambda value: number(value, spec, lang),
+        format_func=lambda value: number(value + first, spec, lang),
         help=help,
         disabled=disabled,
         **_bound(key, place),
