@@ -96,7 +96,7 @@ def stack(layer: str) -> None:
 def measurement() -> None:
     """The button, what is running, and the viewer's last measurement."""
     st.subheader(say(words.TIMED), anchor=False)
-    st.markdown(say(words.TIMED_LEAD, seconds=timing.LIMIT))
+    st.markdown(say(words.TIMED_LEAD, seconds=timing.LIMIT, r=core.MAX_SWEEP_R))
     kept = timing.result()
     if asked:
         st.button(say(words.CANCEL), key="complexity_cancel", on_click=timing.cancel, icon=":material/stop:")
@@ -134,6 +134,8 @@ def timings(kept: timing.Timing) -> None:
     with right:
         st.markdown(words.overhead(kept.found, kept.points, lang))
         how = {"device": say(words.DEVICES[kept.device]), "clock": say(words.CLOCKS[kept.clock])}
+        if kept.share < timing.BUSY:
+            st.markdown(say(words.BUSY, share=kept.share))
         st.caption(say(words.TAKEN, when=kept.when, k=kept.k, r=kept.r, samples=kept.samples, **how))
     data = kept.points.assign(name=kept.points["layer"].map(dict(names)))
     show.behind(data[list(words.POINT_COLUMNS)], words.POINT_COLUMNS, key="complexity_timed")
@@ -205,5 +207,5 @@ with counted:  # last: the first count in a process takes a second
     count()
 if asked:
     progress, waiting = queue.telling(line[0], lambda share: say(words.MEASURING, share=share))
-    timing.run(shared.device, seed, progress, waiting)
+    timing.run(shared.device, seed, k, r, progress, waiting)
     st.rerun()

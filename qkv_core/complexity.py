@@ -39,7 +39,7 @@ TOLERANCE = {"n": 0.1, "d": 0.2}                          # how near a fitted ex
 MAX_N, MAX_D, MAX_K = 1_000_000, 65_536, 1_024            # of the table: arithmetic only, and every number fits int64
 MAX_FLOP_N, MAX_FLOP_D = 1_024, 1_024                     # of counted layers: a recurrent one is counted step by step
 MAX_REACH_N, MAX_DEPTH = 256, 64                          # of stacks that are differentiated
-MAX_SWEEP_K, MAX_SWEEP_R = 16, 64                         # of timed layers: r well below the smallest n, or it is n
+MAX_SWEEP_K, MAX_SWEEP_R = 16, 64                         # of timed layers: r is at most the smallest n
 MAX_ENTRIES = 1 << 26                                     # numbers in one input or weight of a layer that really runs
 MAX_WEIGHTS = 1 << 24                                     # entries of measured weights, 64 MB
 
@@ -424,19 +424,21 @@ class Sweep:
     batch: int = 1
 
 
-# Sizes for one CPU core: large enough that c1 size^p stands well above c0 at the end, small enough for its caches, and
-# for results that the allocator keeps (above some 512 KB each call may pay for fresh pages, and the exponent with it).
+# Sizes for one CPU core: the first so small that its time is nearly c0, which holds the constant of the fit in place; the
+# others far above it, yet small enough for the core's caches, and for results that the allocator keeps (above some 512 KB
+# each call may pay for fresh pages, and the exponent with it). Few and short points have more turns, so that each meets
+# a quiet moment of a busy machine.
 SWEEPS = (
-    Sweep("self_attention", "n", (64, 96, 128, 192, 256, 384, 512), 96),
-    Sweep("self_attention", "d", (64, 128, 256, 384, 512), 96),
-    Sweep("recurrent", "n", (16, 32, 64, 96, 128), 64, 12),
-    Sweep("recurrent", "d", (64, 128, 192, 256, 320), 16, 6),
-    Sweep("convolutional", "n", (64, 128, 256, 384, 512, 768), 96),
-    Sweep("convolutional", "d", (64, 96, 128, 192, 256, 320), 96),
-    Sweep("dilated", "n", (64, 128, 256, 384, 512, 768), 96),
-    Sweep("dilated", "d", (64, 96, 128, 192, 256, 320), 96),
-    Sweep("restricted", "n", (128, 256, 384, 512, 768, 1024), 64),
-    Sweep("restricted", "d", (64, 128, 192, 256, 384), 256),
+    Sweep("self_attention", "n", (16, 160, 288, 448), 96),
+    Sweep("self_attention", "d", (16, 192, 384, 640), 96),
+    Sweep("recurrent", "n", (4, 32, 64, 96), 64, 12),
+    Sweep("recurrent", "d", (16, 192, 256, 320), 8, 4),
+    Sweep("convolutional", "n", (8, 256, 512, 832), 96),
+    Sweep("convolutional", "d", (32, 96, 160, 256), 96),
+    Sweep("dilated", "n", (8, 256, 512, 832), 96),
+    Sweep("dilated", "d", (32, 96, 160, 256), 96),
+    Sweep("restricted", "n", (64, 320, 576, 896), 64),
+    Sweep("restricted", "d", (16, 96, 192, 320), 256),
 )
 # A GPU does all of the above in the time that it takes to be asked.
 GPU_SWEEPS = (
@@ -454,7 +456,7 @@ GPU_SWEEPS = (
 # A point's turn: at least so many calls, since the first finds the caches full of its predecessor's numbers, and so
 # many seconds. Short turns and many rounds find a machine's quiet moments.
 _CALLS = 2
-_VISIT = 0.001
+_VISIT = 0.0006
 
 
 def measure(seconds: float = 2.4, k: int = 3, r: int = 32, seed: int = 0, device: str = "cpu",
@@ -479,13 +481,14 @@ def measure(seconds: float = 2.4, k: int = 3, r: int = 32, seed: int = 0, device
     Returns:
         DataFrame, a row a point: [layer, sweep ("n" | "d"), size (of the axis swept), n, d, k, r, batch, samples (calls
         timed), seconds (the smallest), median, fitted (c0 + c1 size^p), exponent, theory, c0, c1, error (root mean
-        square of the fit's relative error), clock ("thread" | "wall" | "events"), device]. Times are seconds a call. A
-        point that had no turn has samples 0 and no time, and its sweep no fit (NaN).
+        square of the fit's relative error), clock ("thread" | "wall" | "events"), device, share (of the wall time that
+        this thread had a core; nan for other clocks)]. Times are seconds a call. A point that had no turn has samples
+        0 and no time, and its sweep no fit (NaN).
     Raises:
         ValueError: for a size, a time or a sweep out of range.
     Source: Vaswani et al. 2017, section 4, table 1, for the theory.
     """
-    end = time.monotonic() + _seconds(seconds)
+    end, began = time.monotonic() + _seconds(seconds), (time.monotonic(), time.thread_time())
     k, r = whole("k", k, 1, MAX_SWEEP_K), whole("r", r, 1, MAX_SWEEP_R)
     where = resolve(device)
     sweeps = tuple(sweeps or (SWEEPS if where.type == "cpu" else GPU_SWEEPS))
@@ -504,8 +507,10 @@ def measure(seconds: float = 2.4, k: int = 3, r: int = 32, seed: int = 0, device
             if told.stop():
                 break
             taken += seconds_of(call)
+    wall, cpu = time.monotonic() - began[0], time.thread_time() - began[1]
     told.finish()
-    return _measured(sweeps, points, times, k, r, clock, where)
+    share = min(cpu / wall, 1.0) if clock == "thread" else math.nan
+    return _measured(sweeps, points, times, k, r, clock, where).assign(share=share)
 
 
 def exponents(frame: pd.DataFrame) -> pd.DataFrame:

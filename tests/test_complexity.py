@@ -293,7 +293,7 @@ def test_real_layers_are_timed_behind_a_button_and_told_with_time_clock_and_devi
     kept = at.session_state[timing.RESULT]
     assert len(at.table) == 3 and len(at.get("vega_lite_chart")) == 7 and kept.points["samples"].min() >= 1
     text = screen(at)
-    assert words.TAKEN(lang, when=kept.when, k=3, r=32, samples=kept.samples, device=words.DEVICES["cpu"](lang), clock=words.CLOCKS["thread"](lang)) in text
+    assert words.TAKEN(lang, when=kept.when, k=3, r=16, samples=kept.samples, device=words.DEVICES["cpu"](lang), clock=words.CLOCKS["thread"](lang)) in text
     assert words.verdict(kept.found, core.TOLERANCE, lang) in text and words.overhead(kept.found, kept.points, lang) in text
     shown = table_of(at, words.EXPONENT_HEAD[1](lang))
     assert [c.strip("\u2007") for c in shown[words.EXPONENT_HEAD[3](lang)]] == [number(p, ".2f", lang) for p in kept.found["exponent"]]
@@ -334,6 +334,20 @@ def test_the_one_that_is_furthest_off_is_named(tiny: None, monkeypatch: pytest.M
     exponent = kept.found[(kept.found["layer"] == "restricted") & (kept.found["sweep"] == "n")]["exponent"].iloc[0]
     assert exponent == pytest.approx(2.5, abs=1e-3)
     assert words.VERDICT_SOME("en", within=8, all=10, n="0.1", d="0.2", layer="restricted attention", axis="n", exponent=exponent, theory="1") in screen(at)
+
+
+def test_the_kernel_and_the_reach_of_the_settings_are_timed_within_their_limits(tiny: None) -> None:
+    at = measured(page(x_k="16", x_r="1024"))
+    points = at.session_state[timing.RESULT].points
+    assert set(points["k"]) == {16} and set(points["r"]) == {core.MAX_SWEEP_R}
+
+
+@pytest.mark.parametrize("lang", ["en", "es"])
+@pytest.mark.parametrize(("share", "told"), [(0.4, True), (0.97, False), (float("nan"), False)])
+def test_a_busy_machine_is_said(pretended: None, monkeypatch: pytest.MonkeyPatch, lang: str, share: float, told: bool) -> None:
+    right = core.measure
+    monkeypatch.setattr(core, "measure", lambda *a, **how: right(*a, **how).assign(share=share))
+    assert (words.BUSY(lang, share=0.4) in screen(measured(page(lang=lang)))) == told
 
 
 def test_sweeps_without_times_are_said_and_draw_nothing_wrong(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -379,7 +393,7 @@ def test_progress_is_told_and_others_get_their_turn(tiny: None, monkeypatch: pyt
 
     shares: list[float] = []
     monkeypatch.setattr(st, "session_state", {})
-    timing.run("cpu", 1, shares.append, lambda place: None)
+    timing.run("cpu", 1, 3, 16, shares.append, lambda place: None)
     assert shares[-1] == 1 and timing.RESULT in st.session_state and timing.RUNNING not in st.session_state
 
 

@@ -6,6 +6,7 @@ fit itself is tested on made-up times, where the right answer is known.
 """
 import math
 import threading
+import time
 
 import numpy as np
 import pytest
@@ -315,7 +316,7 @@ def test_too_little_to_fit_is_no_fit(sizes, times):
 
 SMALL = (Sweep("self_attention", "n", (4, 8, 12), 4), Sweep("recurrent", "d", (4, 8, 12, 16), 3, 2))
 COLUMNS = ["layer", "sweep", "size", "n", "d", "k", "r", "batch", "samples", "seconds", "median", "fitted", "exponent",
-           "theory", "c0", "c1", "error", "clock", "device"]
+           "theory", "c0", "c1", "error", "clock", "device", "share"]
 
 
 class Pretended:
@@ -374,6 +375,11 @@ def test_the_clock_is_this_threads_and_the_number_of_threads_is_left_alone():
         assert set(measure(0.05, sweeps=SMALL)["clock"]) == {"wall"} and torch.get_num_threads() == 2
     finally:
         torch.set_num_threads(1)
+
+
+def test_the_share_of_a_core_falls_while_the_thread_waits():
+    assert 0 < measure(0.2, sweeps=SMALL)["share"].iloc[0] <= 1
+    assert measure(0.4, sweeps=SMALL, progress=lambda share: time.sleep(0.05))["share"].iloc[0] < 0.7
 
 
 def test_progress_rises_to_one():

@@ -248,9 +248,9 @@ MULTI_HEAD = Msg(
 TIMED = Msg(en="Timed on this machine, now", es="Cronometrado en esta máquina, ahora")
 TIMED_LEAD = Msg(
     en="Five real layers run at growing n and at growing d, and t = c₀ + c₁ · sizeᵖ is fitted to their times (c₀ ≥ 0, relative least squares). Does p "
-    "come out as the table says? It takes less than {seconds:.0f} seconds. Moving a control stops it.",
+    "come out as the table says? Your k and r are used (r up to {r}). It takes less than {seconds:.0f} seconds. Moving a control stops it.",
     es="Se ejecutan cinco capas reales con n creciente y con d creciente, y se ajusta t = c₀ + c₁ · tamañoᵖ a sus tiempos (c₀ ≥ 0, mínimos cuadrados "
-    "relativos). ¿Sale p como dice la tabla? Tarda menos de {seconds:.0f} segundos. Mover un control lo detiene.",
+    "relativos). ¿Sale p como dice la tabla? Se usan sus k y r (r hasta {r}). Tarda menos de {seconds:.0f} segundos. Mover un control lo detiene.",
 )
 MEASURE = Msg(en="Measure", es="Medir")
 MEASURE_AGAIN = Msg(en="Measure again", es="Medir otra vez")
@@ -275,6 +275,11 @@ TAKEN = Msg(
     "your own measurement: it is kept for you alone, until you leave. A link does not carry it, and another machine gives other times.",
     es="Medido a las {when} en {device} con {clock}, k = {k}, r = {r}; al menos {samples:,d} llamadas en cada punto, y cuenta la más rápida. Es "
     "su propia medición: se guarda solo para usted, hasta que salga. Un enlace no la lleva, y otra máquina da otros tiempos.",
+)
+BUSY = Msg(
+    en="The machine was busy: the measurement had {share:.0%} of a core. Exponents then stray more; measure again when it is calm.",
+    es="La máquina estaba ocupada: la medición tuvo el {share:.0%} de un núcleo. Entonces los exponentes se desvían más; mida otra vez "
+    "con calma.",
 )
 VERDICT_ALL = Msg(
     en="**All {all} exponents** agree with the table, within ±{n} against n and ±{d} against d.",

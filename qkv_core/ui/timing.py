@@ -21,6 +21,8 @@ LIMIT = 3
 """Seconds that the viewer is told; it holds once it is the viewer's turn."""
 SECONDS = 2.4
 """Of measuring, so that the whole stays below LIMIT."""
+BUSY = 0.9
+"""Share of a core below which the viewer is told that the machine was busy."""
 FITTED = 24
 """Points that draw a fitted line."""
 ASKED, RUNNING, RESULT = "_timing_asked", "_timing_running", "_timing_result"
@@ -28,7 +30,8 @@ ASKED, RUNNING, RESULT = "_timing_asked", "_timing_running", "_timing_result"
 
 @dataclass(frozen=True, eq=False)
 class Timing:
-    """points: of core.measure, in seconds and ms; found: of core.exponents; when: the time of day; the rest: how."""
+    """points: of core.measure, in seconds and ms; found: of core.exponents; when: the time of day; share: of a core
+    that the measuring thread had; the rest: how."""
 
     points: pd.DataFrame
     found: pd.DataFrame
@@ -38,6 +41,7 @@ class Timing:
     k: int
     r: int
     samples: int
+    share: float
 
     def marks(self, axis: str, names: tuple[tuple[str, str], ...]) -> pd.DataFrame:
         """The points of one axis and the fitted lines through them. names: (code, name) of the layers."""
@@ -82,7 +86,7 @@ def result() -> Timing | None:
     return st.session_state.get(RESULT)
 
 
-def run(device: str, seed: int, progress: Any, waiting: queue.Waiting) -> None:
+def run(device: str, seed: int, k: int, r: int, progress: Any, waiting: queue.Waiting) -> None:
     """Measures in this viewer's turn and keeps the result; what `progress` or `waiting` raises ends it, with nothing kept."""
     st.session_state[RUNNING] = True
     with queue.heavy(waiting, long=True) as let_others:
@@ -91,7 +95,8 @@ def run(device: str, seed: int, progress: Any, waiting: queue.Waiting) -> None:
             progress(share)
             let_others()
 
-        points = core.measure(SECONDS, seed=seed, device=device, progress=slice_done)
+        sizes = {"k": min(k, core.MAX_SWEEP_K), "r": min(r, core.MAX_SWEEP_R)}
+        points = core.measure(SECONDS, **sizes, seed=seed, device=device, progress=slice_done)
     st.session_state[RESULT] = _timing(points)
     st.session_state.pop(RUNNING, None)
 
@@ -102,8 +107,9 @@ def _timing(points: pd.DataFrame) -> Timing:
     )
     one = points.iloc[0]
     return Timing(
-        points, core.exponents(points), now(), str(one["device"]), str(one["clock"]), int(one["k"]), int(one["r"]), int(points["samples"].min())
-    )
+        points, core.exponents(points), now(), str(one["device"]), str(one["clock"]), int(one["k"]), int(one["r"]), int(points["samples"].min()),
+        float(one["share"]),
+    )  # fmt: skip
 
 
 def now() -> str:
