@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import gzip
 import json
+import re
 import sys
 import time
 import urllib.error
@@ -62,6 +64,27 @@ def test_our_own_pages_are_never_taken_for_lost(server: Server, page: str) -> No
         assert (status, headers["location"]) == (307, "./?d_k=8")
     else:
         assert status == 200
+
+
+def test_a_browser_gets_a_page_that_can_explain_a_refused_connection_and_never_a_stale_one(server: Server) -> None:
+    _, first, body = get(f"{server.url}/variance", accept="text/html", **{"accept-encoding": "gzip"})
+    assert body.count(b'id="no-connection"') == 1 and body.rstrip().endswith(b"</html>")
+    assert int(first["content-length"]) == len(body) and not {"content-encoding", "etag", "last-modified"} & first.keys()
+    status, _, again = get(f"{server.url}/variance", accept="text/html", **{"if-modified-since": "Mon, 30 Nov 2099 00:00:00 GMT"})
+    assert status == 200 and again == body
+
+
+def test_files_of_the_frame_come_packed_to_who_can_unpack_them_and_plain_to_others(server: Server) -> None:
+    _, _, page = get(server.url, accept="text/html")
+    script = re.search(rb'src="\./(static/js/index[^"]+)"', page).group(1).decode()
+    _, plain_headers, plain = get(f"{server.url}/{script}")
+    for _ in range(2):  # packed anew, and kept
+        _, headers, packed = get(f"{server.url}/{script}", **{"accept-encoding": "gzip"})
+        assert gzip.decompress(packed) == plain and len(packed) < len(plain) / 2
+        assert headers["content-encoding"] == "gzip" and int(headers["content-length"]) == len(packed)
+        assert headers["content-type"] == plain_headers["content-type"] and "immutable" in headers["cache-control"]
+    assert "content-encoding" not in plain_headers
+    assert get(f"{server.url}/static/js/nothing.js", **{"accept-encoding": "gzip"})[0] == get(f"{server.url}/static/js/nothing.js")[0]
 
 
 def test_the_server_counts_its_viewers_and_has_a_limit() -> None:

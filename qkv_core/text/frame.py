@@ -170,6 +170,13 @@ BUSY = Msg(
     "o ejecute el laboratorio en su propia máquina: el README explica cómo.",
 )
 
+NO_CONNECTION = Msg(
+    en="The lab is still waiting for its live connection (a websocket), which some company networks and proxies refuse. "
+    "Try another network, or run the lab on your own machine. Whoever runs this server finds the proxy's settings in the README.",
+    es="El laboratorio sigue esperando su conexión en vivo (un websocket), que algunas redes de empresa y proxies rechazan. "
+    "Pruebe otra red o ejecute el laboratorio en su propia máquina. Quien lleva este servidor encuentra los ajustes del proxy en el README.",
+)
+
 ABOUT_TEXT = Msg(
     en="seed {seed} · {device} · {dtype} · torch {torch} · streamlit {streamlit} · Python {python}",
     es="semilla {seed} · {device} · {dtype} · torch {torch} · streamlit {streamlit} · Python {python}",

@@ -9,6 +9,8 @@ from __future__ import annotations
 
 import contextlib
 import gc
+import gzip
+import json
 import os
 import threading
 from collections.abc import AsyncIterator
@@ -16,6 +18,7 @@ from typing import Any
 from urllib.parse import parse_qsl, urlencode
 
 import streamlit as st
+from starlette.concurrency import run_in_threadpool
 from starlette.middleware import Middleware
 from starlette.requests import Request
 from starlette.responses import JSONResponse, RedirectResponse
@@ -23,6 +26,7 @@ from starlette.routing import Route
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from qkv_core import settings
+from qkv_core.text import frame
 
 PATIENCE = 3.0
 """Seconds after start-up at which torch is warmed even if no page has been asked for."""
@@ -49,6 +53,21 @@ HEADERS = (
     (b"x-content-type-options", b"nosniff"),
     (b"referrer-policy", b"same-origin"),
 )
+
+NOTICE = f"""<div id="no-connection" role="alert" hidden></div>
+<style>#no-connection {{ position: fixed; inset: 0 0 auto; z-index: 2000000; padding: 16px 24px; font: 18px/1.5 sans-serif;
+color: #1c1b1a; background: #fdf3d7; border-bottom: 2px solid #8a5a00 }} #no-connection[hidden] {{ display: none }}</style>
+<script>setTimeout(() => {{
+  const box = document.getElementById("no-connection");
+  const arrived = () => document.querySelector("[data-testid=stMain] h1");
+  if (arrived()) return;
+  const asked = new URLSearchParams(location.search).get("lang");
+  const spanish = (asked || navigator.language).startsWith("es");
+  box.textContent = spanish ? {json.dumps(frame.NO_CONNECTION("es"))} : {json.dumps(frame.NO_CONNECTION("en"))};
+  box.hidden = false;
+  const timer = setInterval(() => {{ if (arrived()) {{ box.hidden = true; clearInterval(timer); }} }}, 300);
+}}, 12000)</script>"""
+"""Shown where no title has come after 12 s, until one comes. The browser's language decides, or the link's."""
 
 KEPT = {*settings.PAGES, "readyz"}
 """Names at the root that are ours."""
@@ -96,6 +115,84 @@ class LostPages:
         await RedirectResponse("./?" + urlencode([*given, (settings.LOST, name)]))(scope, receive, send)
 
 
+class Shell:
+    """Adds to the page that a browser loads first what it says when nothing follows: a refused websocket sends no words."""
+
+    def __init__(self, app: ASGIApp) -> None:
+        self.app = app
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        asked = dict(scope.get("headers", ()))
+        if scope["type"] != "http" or scope["method"] != "GET" or b"text/html" not in asked.get(b"accept", b""):
+            return await self.app(scope, receive, send)
+        # asked for whole and plain: a page packed or "not modified" could not be added to
+        whole = [h for h in scope["headers"] if h[0] not in (b"accept-encoding", b"if-none-match", b"if-modified-since", b"range")]
+        start: Message = {}
+        body = b""
+
+        async def with_notice(message: Message) -> None:
+            nonlocal start, body
+            if message["type"] == "http.response.start":
+                start = message
+                return
+            body += message.get("body", b"")
+            if message.get("more_body"):
+                return
+            headers = start.get("headers", [])
+            if dict(headers).get(b"content-type", b"").startswith(b"text/html"):
+                body = body.replace(b"</body>", NOTICE.encode() + b"</body>")
+                stale = (b"content-length", b"etag", b"last-modified", b"accept-ranges")
+                headers = [*(h for h in headers if h[0].lower() not in stale), (b"content-length", str(len(body)).encode())]
+            await send({**start, "headers": headers})
+            await send({"type": "http.response.body", "body": body})
+
+        await self.app({**scope, "headers": whole}, receive, with_notice)
+
+
+class Packed:
+    """Sends Streamlit's scripts and styles packed: 5.2 MB become 1.3 MB, which a class on one network feels.
+
+    Streamlit leaves them as they are, since packing each answer anew costs too much; here each file is packed once, on
+    another thread, and kept. Their names change with their content, so nothing goes stale.
+    """
+
+    def __init__(self, app: ASGIApp, base: str = "") -> None:
+        self.app = app
+        self.folder = f"/{base.strip('/')}/static/".replace("//", "/")
+        self.kept: dict[str, tuple[list[tuple[bytes, bytes]], bytes]] = {}
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        path = scope.get("path", "")
+        ours = scope["type"] == "http" and scope["method"] == "GET" and path.startswith(self.folder) and path.endswith((".js", ".css"))
+        asked = dict(scope.get("headers", ()))
+        if not ours or b"gzip" not in asked.get(b"accept-encoding", b"") or {b"range", b"if-none-match", b"if-modified-since"} & asked.keys():
+            return await self.app(scope, receive, send)
+        if path not in self.kept and not await self._pack(path, scope, receive, send):
+            return
+        headers, body = self.kept[path]
+        await send({"type": "http.response.start", "status": 200, "headers": headers})
+        await send({"type": "http.response.body", "body": body})
+
+    async def _pack(self, path: str, scope: Scope, receive: Receive, send: Send) -> bool:
+        """Keeps the packed file. False when there is none, and what the app says of it has been sent."""
+        answer: list[Message] = []
+
+        async def keep(message: Message) -> None:
+            answer.append(message)
+
+        await self.app(scope, receive, keep)
+        start, *parts = answer
+        if start["status"] != 200:
+            for message in answer:
+                await send(message)
+            return False
+        body = await run_in_threadpool(gzip.compress, b"".join(part.get("body", b"") for part in parts), 6)
+        headers = [h for h in start["headers"] if h[0].lower() not in (b"content-length", b"accept-ranges")]
+        packed = ((b"content-encoding", b"gzip"), (b"vary", b"Accept-Encoding"), (b"content-length", str(len(body)).encode()))
+        self.kept[path] = ([*headers, *packed], body)
+        return True
+
+
 class ViewerCount:
     """Counts open websockets, one a viewer, and refuses those above twice MAX_VIEWERS."""
 
@@ -124,7 +221,7 @@ def is_busy() -> bool:
 
 def middleware() -> list[Middleware]:
     base = st.get_option("server.baseUrlPath") or ""
-    return [Middleware(SecurityHeaders), Middleware(LostPages, base=base), Middleware(ViewerCount)]
+    return [Middleware(SecurityHeaders), Middleware(LostPages, base=base), Middleware(Shell), Middleware(Packed, base=base), Middleware(ViewerCount)]
 
 
 def routes() -> list[Route]:

@@ -188,6 +188,25 @@ def test_the_data_behind_a_picture_and_the_code_open_when_asked_and_download(chr
         assert v.trouble == [] and v.outside == []
 
 
+@pytest.mark.parametrize(("locale", "lang"), [("en-US", "en"), ("es-MX", "es")])
+def test_a_network_that_refuses_websockets_is_told_and_the_notice_goes_when_the_lab_comes(
+    chromium: Any, server: Server, locale: str, lang: str
+) -> None:
+    with visitor(chromium, server.url, locale=locale) as v:
+        refuses = [True]
+        v.page.route_web_socket("**/_stcore/stream", lambda ws: ws.close() if refuses else ws.connect_to_server())
+        v.page.goto(server.url + "/variance")
+        notice = v.page.locator("#no-connection")
+        notice.wait_for()
+        assert notice.inner_text() == frame.NO_CONNECTION(lang)
+        refuses.clear()
+        v.page.get_by_role("heading", level=1).wait_for(state="attached")
+        notice.wait_for(state="hidden")
+        v.open("/saturation")
+        v.page.wait_for_timeout(500)
+        assert notice.is_hidden()
+
+
 def test_two_viewers_at_the_same_time_keep_their_own_settings(chromium: Any, server: Server) -> None:
     with visitor(chromium, server.url) as a, visitor(chromium, server.url, locale="es-ES") as b:
         a.open("/saturation?d_k=4")
