@@ -5,7 +5,9 @@ from __future__ import annotations
 import ast
 import contextlib
 import io
+import itertools
 import json
+import math
 import re
 import subprocess
 import sys
@@ -25,6 +27,7 @@ from qkv_core.notebook import Cell, notebook, program
 from qkv_core.text import number
 from qkv_core.text import saturation as saturation_words
 from qkv_core.text import take_home as words
+from qkv_core.text import training as training_words
 from qkv_core.text import triad as triad_words
 from qkv_core.text import variance as variance_words
 from qkv_core.typed import format_cells
@@ -36,10 +39,19 @@ from qkv_core.ui.cached import shapes as shapes_cached
 from qkv_core.ui.cached import training as training_cached
 from qkv_core.ui.cached import triad as triad_cached
 from qkv_core.ui.cached import variance as variance_cached
+from qkv_core.ui.player import Player
 from qkv_core.ui.screen import Screen
 from tests.app import assert_healthy, open_page
 
 EDITED = {"t_x": ((1, 0.5, 0.2, -3), (0.1, 2, 0.8, 0.2), (0.2, 0.1, 1.5, 1.8)), "t_wv": ((0, 0, 0, 1),) * 4}
+TOKENS = {"tr_opt": "adam", "tr_lr": 0.01, "tr_seeds": 2, "d_k": 16}
+
+
+def planned(*rows: tuple[float, ...]) -> tuple[tuple[float, ...], ...]:
+    """Changes of the learning rate as a link holds them."""
+    return rows + ((0, 0, 0, 0),) * (8 - len(rows))
+
+
 CHANGES: dict[str, tuple[dict[str, Any], ...]] = {
     "home": ({}, {"tau": 0.5, "mask": "causal", "scale": "none"}, {"mask": "padding", "scale": "dk", "tau": 2.5}),
     "triad": (
@@ -60,7 +72,25 @@ CHANGES: dict[str, tuple[dict[str, Any], ...]] = {
     ),
     "saturation": ({}, {"scale": "dk", "tau": 0.3, "s_keys": 17, "d_k": 8}, {"scale": "sqrt_dmodel", "seed": 5, "d_k": 512, "heads": 2}),
     "shapes": ({}, {"B": 3, "T": 7, "C": 20, "H": 5, "seed": 1}, {"C": 12, "H": 5}),
-    "training": ({"tr_until": 60, "tr_seeds": 8}, {"tr_kind": "lr", "mask": "causal", "tr_until": 40, "d_k": 16, "tr_seeds": 4}),
+    "training": (
+        {"tr_until": 60, "tr_seeds": 8},
+        {"tr_kind": "lr", "mask": "causal", "tr_until": 40, "d_k": 16, "tr_seeds": 4},
+        {"tr_opt": "adam", "tr_lr": 0.01, "tr_heads": 2, "tr_until": 40, "tr_seeds": 8, "tr_target": ((0, 1, 0, 0.5),) * 3},
+        {"tr_kind": "heads", "scale": "sqrt_dmodel", "mask": "window", "tr_until": 40, "tr_seeds": 8},
+        {"tr_lr": 5.0, "tr_until": 30, "tr_seeds": 4, "mask": "padding"},
+        {"tr_start": "lesson", "d_k": 4, "tr_seeds": 1, "tr_lr": 0.1, "tr_until": 201},
+        {"tr_start": "lesson", "d_k": 4, "tr_lr": 0.1, "tr_until": 40, "tr_kind": "init", "tr_init": 0.5, "tr_opt": "adam"},
+        {"tr_beat": True, "tr_c_lr": 0.05, "tr_until": 60, "tr_seeds": 4, "tr_rates": planned((40, 0.1, 0.5, 2.0), (20, 0.3, 0.3, 0.1))},
+        {**TOKENS, "tr_task": "reverse", "tr_until": 40},
+        {**TOKENS, "tr_task": "reverse", "tr_heads": 4, "tr_kind": "tau", "mask": "causal", "tr_layers": 2, "tr_until": 20},
+        {**TOKENS, "tr_task": "key_value", "tr_beat": True, "tr_c_lr": 0.005, "tr_until": 40},
+        {**TOKENS, "tr_task": "key_value", "tr_opt": "sgd", "tr_lr": 0.5, "tr_kind": "lr", "tr_b_lr": 50.0, "mask": "padding", "tr_until": 30},
+        {**TOKENS, "tr_task": "look_up", "tr_lr": 0.002, "tr_kind": "layers", "mask": "prefix", "tr_until": 30},
+        {**TOKENS, "tr_task": "look_up", "tr_kind": "heads", "tr_heads": 2, "tr_until": 20, "tr_rates": planned((7, 0.001, 0.02, 0))},
+        {**TOKENS, "tr_task": "look_up", "tr_kind": "init", "tr_layers": 3, "scale": "sqrt_dmodel", "d_k": 8, "tr_until": 20, "seed": 0},
+        {**TOKENS, "tr_task": "reverse", "tr_seeds": 1, "tr_until": 1},
+        {**TOKENS, "tr_task": "reverse", "d_k": 8, "tr_until": 120, "tr_lr": 0.02},
+    ),
     "complexity": ({}, {"x_n": 65536, "x_k": 1, "x_r": 4}, {"x_n": 1}, {"x_n": 27, "x_k": 3, "d_k": 8, "heads": 2, "x_r": 64}),
     "heads": (
         {},
@@ -161,17 +191,26 @@ def shapes_says(v: dict[str, Any], lines: list[str]) -> None:
 
 
 def training_says(v: dict[str, Any], lines: list[str]) -> None:
-    plan = training_cached.plan(v)
-    trainer = training_cached.build(plan.config)
-    trainer.advance(v["tr_until"])
-    records, counts = trainer.records(), trainer.counts()
-    shown = [re.match(r"(A|B)  step (\d+)  median loss (\S+)  decided rows (\S+)  solved (\d+) of (\d+)", line).groups() for line in lines]
-    want = [(arm, step) for arm in (0, 1) for step in (1, v["tr_until"])]
-    for (name, step, loss, decided, solved, seeds), (arm, at) in zip(shown, want, strict=True):
-        assert (name, int(step)) == ("AB"[arm], at)
-        assert float(loss) == pytest.approx(records.loss[at - 1][arm].quantile(0.5).item(), rel=1e-3)
-        assert decided == f"{records.frozen[at - 1][arm].mean():.1%}"
-        assert int(seeds) == len(plan.config.seeds) and (at == 1 or int(solved) == counts[arm].solved)
+    """The program against the page's own run, and in one place digit for digit what the page writes."""
+    shown = training_cached.plan(v)
+    arms, steps = len(shown.config.arms), min(v["tr_until"], shown.config.max_steps)
+    play = Player()
+    play.trainer, play.plan = training_cached.build(shown.config), training_cached.rate_changes(v, arms)
+    play._advance(math.inf, steps)
+    records, counts = play.trainer.records(), play.trainer.counts()
+    assert play.step == steps
+    for line, (arm, at) in zip(lines, itertools.product(range(arms), sorted({0, steps - 1})), strict=True):
+        frame = play.trainer.records(0, at + 1).summary(training_cached.POINTS)
+        loss, decided, right = (training_cached.now(frame, name)[arm] for name in ("loss", "frozen", "accuracy"))
+        accuracy = "" if v["tr_task"] == "cat_sat" else f"right {right:.0%}  "
+        lost = sum(name == counts[arm].arm and step <= at for name, _, step in play.trainer.diverged())
+        solved = int(records.solved[at, arm].sum())
+        assert line == (
+            f"{'ABC'[arm]}  step {at + 1}  loss {loss:.4g}  decided rows {decided:.0%}  {accuracy}"
+            f"solved {solved} of {counts[arm].seeds}  diverged {lost}"
+        )
+    if math.isfinite(loss):
+        assert line.split("  ")[2] == training_words.LOSS_PART("en", who="loss", loss=loss)
 
 
 def complexity_says(v: dict[str, Any], lines: list[str]) -> None:
@@ -259,6 +298,26 @@ def test_a_notebook_runs_from_top_to_bottom_in_a_kernel() -> None:
     NotebookClient(book, timeout=120, kernel_name="python3").execute()
     lines = "".join(o.text for c in book.cells if c.cell_type == "code" for o in c.outputs if o.output_type == "stream").splitlines()
     saturation_says({**settings.defaults(), "d_k": 16}, lines)
+
+
+@pytest.mark.parametrize(("lang", "n"), [("en", 0), ("es", 9), ("en", 13)])
+def test_the_notebook_of_a_training_prints_what_the_page_shows(lang: str, n: int) -> None:
+    link = settings.format(values("training", n), "training")
+    cells = take_home.cells(screen_of("training", **{**link, "lang": lang}))
+    nbformat.validate(nbformat.reads(notebook(cells), as_version=4))
+    lines = printed("\n".join(c.text for c in cells if c.kind == "code"))
+    assert lines == printed(program(cells))
+    training_says(values("training", n), lines)
+
+
+def test_the_runs_that_the_programs_are_tested_on_are_solved_or_lost_in_part() -> None:
+    ends = [training_cached.plan(values("training", n)).config for n in (4, 16)]
+    counts = []
+    for config, n in zip(ends, (4, 16), strict=True):
+        trainer = training_cached.build(config)
+        trainer.advance(values("training", n)["tr_until"])
+        counts.append(trainer.counts())
+    assert any(c.diverged for c in counts[0]) and any(c.solved for c in counts[1])
 
 
 def test_a_notebook_is_written_with_the_standard_library_and_keeps_every_sign() -> None:

@@ -14,6 +14,7 @@ import pytest
 import torch
 
 from qkv_core import settings
+from qkv_core.plan import HISTORY
 from qkv_core.presets import PRESETS
 from qkv_core.records import wilson_interval
 from qkv_core.text import player as player_words
@@ -121,7 +122,7 @@ def test_every_combination_of_settings_makes_an_experiment() -> None:
                 made = plan(tr_task=task, tr_kind=kind, tr_heads=heads, tr_beat=True, tr_layers=4, d_k=1, tr_seeds=256)
                 assert len(made.config.arms) == 3 and len(made.values) == 3
                 size = 4 * 7 * 3 * len(made.config.seeds)
-                assert made.config.max_steps * size <= cached.HISTORY
+                assert made.config.max_steps * size <= HISTORY
 
 
 def test_the_arms_differ_in_one_thing_alone() -> None:

@@ -71,13 +71,8 @@ def scene() -> Scene:
 
 def _build(mine: player.Player, plan: cached.Plan) -> Any:
     mine.kept = Kept(plan, values())
-    planned = [(int(at), tuple(_nearest(r) for r in rates[: len(plan.rates)])) for at, *rates in state.get("tr_rates") if at > 0]
-    mine.plan = tuple(sorted(planned))
+    mine.plan = cached.rate_changes(mine.kept.values, len(plan.rates))
     return cached.build(plan.config)
-
-
-def _nearest(rate: float) -> float:
-    return settings.everything()["tr_lr"].parse(f"{rate:.6g}")
 
 
 def _rates(mine: player.Player, wanted: cached.Plan) -> None:
