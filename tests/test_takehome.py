@@ -77,7 +77,7 @@ CHANGES: dict[str, tuple[dict[str, Any], ...]] = {
         {"tr_kind": "lr", "mask": "causal", "tr_until": 40, "d_k": 16, "tr_seeds": 4},
         {"tr_opt": "adam", "tr_lr": 0.01, "tr_heads": 2, "tr_until": 40, "tr_seeds": 8, "tr_target": ((0, 1, 0, 0.5),) * 3},
         {"tr_kind": "heads", "scale": "sqrt_dmodel", "mask": "window", "tr_until": 40, "tr_seeds": 8},
-        {"tr_lr": 5.0, "tr_until": 30, "tr_seeds": 4, "mask": "padding"},
+        {"tr_lr": 5.0, "tr_until": 42, "tr_seeds": 4, "mask": "padding"},
         {"tr_start": "lesson", "d_k": 4, "tr_seeds": 1, "tr_lr": 0.1, "tr_until": 201},
         {"tr_start": "lesson", "d_k": 4, "tr_lr": 0.1, "tr_until": 40, "tr_kind": "init", "tr_init": 0.5, "tr_opt": "adam"},
         {"tr_beat": True, "tr_c_lr": 0.05, "tr_until": 60, "tr_seeds": 4, "tr_rates": planned((40, 0.1, 0.5, 2.0), (20, 0.3, 0.3, 0.1))},
@@ -89,7 +89,7 @@ CHANGES: dict[str, tuple[dict[str, Any], ...]] = {
         {**TOKENS, "tr_task": "look_up", "tr_kind": "heads", "tr_heads": 2, "tr_until": 20, "tr_rates": planned((7, 0.001, 0.02, 0))},
         {**TOKENS, "tr_task": "look_up", "tr_kind": "init", "tr_layers": 3, "scale": "sqrt_dmodel", "d_k": 8, "tr_until": 20, "seed": 0},
         {**TOKENS, "tr_task": "reverse", "tr_seeds": 1, "tr_until": 1},
-        {**TOKENS, "tr_task": "reverse", "d_k": 8, "tr_until": 120, "tr_lr": 0.02},
+        {**TOKENS, "tr_task": "reverse", "d_k": 8, "tr_until": 21, "tr_lr": 0.02},
     ),
     "complexity": ({}, {"x_n": 65536, "x_k": 1, "x_r": 4}, {"x_n": 1}, {"x_n": 27, "x_k": 3, "d_k": 8, "heads": 2, "x_r": 64}),
     "heads": (
@@ -300,24 +300,25 @@ def test_a_notebook_runs_from_top_to_bottom_in_a_kernel() -> None:
     saturation_says({**settings.defaults(), "d_k": 16}, lines)
 
 
-@pytest.mark.parametrize(("lang", "n"), [("en", 0), ("es", 9), ("en", 13)])
+@pytest.mark.parametrize(("lang", "n"), [("en", 7), ("es", 9), ("en", 13)])
 def test_the_notebook_of_a_training_prints_what_the_page_shows(lang: str, n: int) -> None:
     link = settings.format(values("training", n), "training")
     cells = take_home.cells(screen_of("training", **{**link, "lang": lang}))
     nbformat.validate(nbformat.reads(notebook(cells), as_version=4))
     lines = printed("\n".join(c.text for c in cells if c.kind == "code"))
     assert lines == printed(program(cells))
+    assert ("changes = {" in program(cells)) == (n != 9)
     training_says(values("training", n), lines)
 
 
-def test_the_runs_that_the_programs_are_tested_on_are_solved_or_lost_in_part() -> None:
-    ends = [training_cached.plan(values("training", n)).config for n in (4, 16)]
-    counts = []
-    for config, n in zip(ends, (4, 16), strict=True):
-        trainer = training_cached.build(config)
-        trainer.advance(values("training", n)["tr_until"])
-        counts.append(trainer.counts())
-    assert any(c.diverged for c in counts[0]) and any(c.solved for c in counts[1])
+@pytest.mark.parametrize("n", [4, 16])
+def test_of_the_runs_that_programs_are_tested_on_some_end_and_some_do_not(n: int) -> None:
+    """A count of 0 or of all would be right by chance."""
+    v = values("training", n)
+    trainer = training_cached.build(training_cached.plan(v).config)
+    trainer.advance(v["tr_until"])
+    ended = [c.diverged if n == 4 else c.solved for c in trainer.counts()]
+    assert 0 < sum(ended) < len(ended) * trainer.counts()[0].seeds
 
 
 def test_a_notebook_is_written_with_the_standard_library_and_keeps_every_sign() -> None:

@@ -62,15 +62,15 @@ START_NET = Msg(
 )
 NET = Msg(
     en="The net: each layer adds its attention to what it read, and the last one asks only for the tokens that must answer. The first "
-    "layer reads (hot W_in) W as hot (W_in W), in half the time. A row is decided when one weight is above .99; a row with a single key "
+    "layer reads (hot W_in) W as hot (W_in W), in half the time. A row is decided when one weight is above 0.99; a row with a single key "
     "does not count.",
     es="La red: cada capa suma su atención a lo que leyó, y la última solo pregunta por los tokens que deben responder. La primera capa "
-    "lee (hot W_in) W como hot (W_in W), en la mitad de tiempo. Una fila está decidida cuando un peso supera .99; una fila con una sola "
+    "lee (hot W_in) W como hot (W_in W), en la mitad de tiempo. Una fila está decidida cuando un peso supera 0,99; una fila con una sola "
     "clave no cuenta.",
 )
 ATTENTION = Msg(
-    en="One attention. A row is decided when one weight is above .99; a row with a single key does not count.",
-    es="Una atención. Una fila está decidida cuando un peso supera .99; una fila con una sola clave no cuenta.",
+    en="One attention. A row is decided when one weight is above 0.99; a row with a single key does not count.",
+    es="Una atención. Una fila está decidida cuando un peso supera 0,99; una fila con una sola clave no cuenta.",
 )
 TRAIN = Msg(
     en="All seeds of an arm at once: they share nothing, so the gradient of the sum of their losses is that of each. A run whose loss is no "
@@ -84,7 +84,7 @@ ADAM_SAYS = Msg(
     es="Adam sigue la media de los gradientes entre la raíz de la media de sus cuadrados, ambas corregidas por su inicio en 0.",
 )
 SOLVED = {
-    True: Msg(en="Solved: a loss below 0.001.", es="Resuelto: una pérdida menor que 0.001."),
+    True: Msg(en="Solved: a loss below 0.001.", es="Resuelto: una pérdida menor que 0,001."),
     False: Msg(
         en="Solved: on average 95 % right over 8 batches in a row.",
         es="Resuelto: una media de 95 % de aciertos en 8 lotes seguidos.",
