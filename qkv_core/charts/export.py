@@ -9,6 +9,7 @@ import os
 import subprocess
 import sys
 import threading
+import zlib
 from collections.abc import Mapping, Sequence
 from typing import Any
 
@@ -27,7 +28,7 @@ VERSION = "6.1"
 
 def complete(spec: Mapping[str, Any], rows: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
     """A specification that stands alone: with its data, a size and white paper."""
-    out = {**spec, "data": {"values": [{k: _finite(v) for k, v in row.items()} for row in rows]}}
+    out = {**spec, "data": {"values": [{k: on_paper(_finite(v)) for k, v in row.items()} for row in rows]}}
     config = {**out.get("config", {}), "background": "white"}
     config["view"] = {"continuousWidth": WIDTH, "continuousHeight": HEIGHT, **config.get("view", {})}
     config["font"] = "sans-serif"
@@ -60,6 +61,35 @@ def pictures(kind: str, charts: Sequence[tuple[Mapping[str, Any], Sequence[Mappi
 
 
 _one_at_a_time = threading.Lock()
+
+
+PNG = "data:image/png;base64,"
+
+
+def on_paper(value: Any) -> Any:
+    """A picture within the data, drawn in the dark theme's colours, in those of the light one; anything else as it is."""
+    if not isinstance(value, str) or not value.startswith(PNG):
+        return value
+    from qkv_core.charts import heads, positions
+    from qkv_core.charts.palette import DARK, LIGHT
+
+    data = base64.b64decode(value[len(PNG) :])
+    at = data.find(b"PLTE")
+    if at < 0:
+        return value
+    size = int.from_bytes(data[at - 4 : at], "big")
+    colours = data[at + 4 : at + 4 + size]
+    light = [positions.colours(LIGHT, size // 3)] + [heads._colours(LIGHT, symbol) for symbol in SYMBOLS]
+    dark = [positions.colours(DARK, size // 3)] + [heads._colours(DARK, symbol) for symbol in SYMBOLS]
+    if colours not in dark:
+        return value
+    chunk = b"PLTE" + light[dark.index(colours)]
+    made = data[:at] + chunk + zlib.crc32(chunk).to_bytes(4, "big") + data[at + 8 + size :]
+    return PNG + base64.b64encode(made).decode()
+
+
+SYMBOLS = ("weights", "scores", "q", "k", "v", "output")
+"""Whose colours a picture of a matrix may have."""
 
 
 def _finite(value: Any) -> Any:

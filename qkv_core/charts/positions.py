@@ -40,6 +40,11 @@ def ramp(p: Palette, levels: int) -> list[str]:
     return [mix(p.background, p.text, INK * i / (levels - 1)) for i in range(levels)]
 
 
+def colours(p: Palette, levels: int) -> bytes:
+    """The same as the palette of a PNG."""
+    return bytes.fromhex("".join(colour[1:] for colour in ramp(p, levels)))
+
+
 def _ticks(size: int, most: int = 8) -> list[int]:
     """0, and each power of two's multiple below `size`, at most `most` of them."""
     step = 1

@@ -50,7 +50,7 @@ def png(shades: torch.Tensor, wide: int, tall: int, dark: bool) -> bytes:
     rows = shades.repeat_interleave(wide, 1)
     lines = torch.cat((torch.zeros(len(rows), 1, dtype=torch.uint8), rows), 1).repeat_interleave(tall, 0)
     height, width = len(lines), rows.shape[1]
-    colours = bytes.fromhex("".join(c[1:] for c in charts.ramp(DARK if dark else LIGHT, LEVELS)))
+    colours = charts.colours(DARK if dark else LIGHT, LEVELS)
 
     def chunk(name: bytes, data: bytes) -> bytes:
         return struct.pack(">I", len(data)) + name + data + struct.pack(">I", zlib.crc32(name + data))
