@@ -36,7 +36,7 @@ def choose() -> None:
             if training:
                 choose_net()
         elif source != "typed":
-            with st.container(width=400 if source == "real" else 560):
+            with st.container(width=400 if source == "real" else 470):
                 controls.select("h_sent", text.SENTENCE, stems)
         if source == "real":
             small(170, "h_layer", text.LAYER)
@@ -72,10 +72,16 @@ def choose_head(layer_key: str, head_key: str, layer, head, sizes) -> None:
 
 def settle_mask() -> None:
     with st.container(horizontal=True, vertical_alignment="bottom", gap="medium"):
-        for key, width in (("tau", 270), ("mask", 190)):
+        with st.container(width=220):
+            controls.shared("tau")
+        with st.container(width="content", horizontal=True, gap="small"):
+            for tau, name in text.TAU_MARKS.items():
+                label = say(name, tau=tau)
+                st.button(label, key=f"h_tau_{tau}", type="tertiary", on_click=state.put, kwargs={"tau": tau}, disabled=shared.tau == tau)
+        for key, width in (("scale", 200), ("mask", 170)):
             with st.container(width=width):
                 controls.shared(key)
-        small(230, "h_pad", text.PADDING_TYPED if source in ("typed", "trained") else text.PADDING, help=say(text.PADDING_HELP))
+        small(210, "h_pad", text.PADDING_TYPED if source in ("typed", "trained") else text.PADDING, help=say(text.PADDING_HELP))
         if shared.mask == "window":
             small(230, "h_win", text.RADIUS)
         if shared.mask == "prefix":
@@ -143,7 +149,7 @@ def matrix() -> None:
 def cells() -> None:
     drawn = cached.picture(ask, view, i, j, lang, state.get("h_zoom"), state.get("h_paint"), show.look())
     says = [cached.matrix_says(ask, view, lang), *cached.legend(run, drawn, view, lang)]
-    with st.container(width=drawn.width):
+    with st.container(width=max(drawn.width, 340)):
         show.chart(
             drawn.draw,
             drawn.frame,

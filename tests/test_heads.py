@@ -159,6 +159,16 @@ def test_under_a_causal_mask_the_page_says_why_both_readings_are_equal(lang: str
         assert "El español omite el pronombre, así que la consulta es el verbo **parecía**" in said
 
 
+def test_the_lessons_marks_of_the_temperature_set_it() -> None:
+    at = open_page("heads")
+    for tau in (0.2, 2.5, 1.0):
+        at.button(key=f"h_tau_{tau}").click().run()
+        assert_healthy(at)
+        share = core.head_trace("en_tired", "coreference", tau=tau).trace.weights[8, 2].item()
+        assert at.subheader[0].value == f"it reads animal: {share:.1%}"
+        assert at.select_slider(key="tau_page").value == tau and at.button(key=f"h_tau_{tau}").disabled
+
+
 def test_a_language_switch_keeps_sentence_head_and_row() -> None:
     at = open_page("heads", h_sent="she", h_row="7", h_head="predicate")
     choose_language(at, "es")

@@ -9,7 +9,7 @@ import re
 import pytest
 import torch
 
-from qkv_core import scripts, settings
+from qkv_core import scripts, settings, trained
 from qkv_core.text import heads as words
 from qkv_core.text import number
 from qkv_core.text import training as training_words
@@ -261,6 +261,13 @@ def test_a_run_that_diverged_is_a_card_or_finite_numbers_and_never_an_error() ->
         if words.REASONS["not_finite"].en not in screen(at):
             assert run_of(at).weights.isfinite().all()
         at = go(at, "training")
+
+
+def test_the_check_turns_red_when_a_head_reads_what_the_net_does_not(monkeypatch) -> None:
+    right = trained.states
+    monkeypatch.setattr(trained, "states", lambda *given: (right(*given)[0] * 1.01, right(*given)[1]))
+    red = [name for name, difference, tolerance in run_of(to_heads(train(1))).checks if not difference <= tolerance]
+    assert red == ["net"]
 
 
 def test_numbers_that_are_not_finite_are_said_to_be_so() -> None:

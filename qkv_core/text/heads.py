@@ -188,6 +188,12 @@ PAINTED = Msg(
 PAINT_ONE = Msg(en="Hide or show the chosen cell", es="Ocultar o mostrar la celda elegida")
 PAINT_ROW = Msg(en="Hide the whole row", es="Ocultar toda la fila")
 PAINT_NONE = Msg(en="Show all again", es="Mostrar todo de nuevo")
+TAU_MARKS = {
+    0.2: Msg(en="{tau:g} sharp", es="{tau:g} nítida"),
+    1.0: Msg(en="{tau:g} standard", es="{tau:g} estándar"),
+    2.5: Msg(en="{tau:g} diffuse", es="{tau:g} difusa"),
+}
+"""The lesson's marks on the temperature."""
 MASKS = frame.OPTIONS["mask"]
 NO_PADDING = Msg(
     en="There is no padding yet, so this mask hides nothing: add some with the slider.",
