@@ -7,6 +7,7 @@ serve the files in pages/ by itself, and a cold link to a lesson would open it w
 import os
 
 os.environ.setdefault("OMP_NUM_THREADS", "1")  # many viewers share few cores; read once, when torch is imported
+os.environ.setdefault("MKL_CBWR", "AUTO,STRICT")  # a run alone rounds as in a batch, wherever its weights lie in memory
 
 import streamlit as st
 

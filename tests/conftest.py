@@ -1,4 +1,4 @@
-"""One torch thread, as in the app; and the server and browser that the browser tests share."""
+"""One torch thread and one way to round, as in the app; and the server and browser that the browser tests share."""
 
 from __future__ import annotations
 
@@ -16,6 +16,7 @@ from typing import Any
 import pytest
 
 os.environ.setdefault("OMP_NUM_THREADS", "1")
+os.environ.setdefault("MKL_CBWR", "AUTO,STRICT")
 
 ROOT = Path(__file__).resolve().parents[1]
 CHROMIUM = next((found for name in ("chromium", "chromium-browser", "google-chrome") if (found := shutil.which(name))), None)

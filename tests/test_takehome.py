@@ -242,7 +242,7 @@ def test_the_program_prints_the_digits_of_its_page(page: str, n: int) -> None:
 def test_a_plain_interpreter_runs_it_with_nothing_but_torch(page: str, tmp_path: Path) -> None:
     source = scripts.script(page, values(page, 1), "en")
     asked = {a.name for node in ast.walk(ast.parse(source)) if isinstance(node, ast.Import) for a in node.names}
-    assert asked <= {"math", "torch"} and "from " not in re.sub(r"#.*|\".*\"|yield from", "", source)
+    assert asked <= {"math", "os", "torch"} and "from " not in re.sub(r"#.*|\".*\"|yield from", "", source)
     file = tmp_path / "program.py"
     file.write_text(source, encoding="utf-8")
     done = subprocess.run([sys.executable, "-I", str(file)], cwd=tmp_path, capture_output=True, text=True, check=False)

@@ -773,7 +773,10 @@ def test_a_lower_rate_rescues_what_a_high_one_loses_without_the_scale():
     arms = Arm("with", lr=0.02), Arm("without", False, lr=0.02), Arm("without, slower", False, lr=0.005)
     trainer = Trainer("key_value", d_k=64, seeds=12, device="cpu", arms=arms)
     trainer.advance(400)
-    assert [c.solved for c in trainer.counts()] == [12, 0, 12], [interval(c) for c in trainer.counts()]
+    high, lost, rescued = trainer.counts()
+    told = [interval(c) for c in trainer.counts()]
+    assert high.solved == 12 and lost.solved == 0, told
+    assert rescued.solved >= 10 and rescued.low > lost.high, told      # which seeds are late depends on how a machine rounds
 
 
 @pytest.mark.parametrize("key", ["reverse", "key_value"])

@@ -16,6 +16,7 @@ SETTINGS = Msg(
     "se movió durante el entrenamiento: el enlace de la página tiene cada cambio, y la página que se abre con él muestra el programa con "
     "ellos hasta que se inicia.",
 )
+ROUNDING = Msg(en="as the page rounds, wherever a number lies in memory", es="redondea como la página, dondequiera que esté un número")
 FIELDS = {
     "divisor": Msg(en="what the scores are divided by", es="entre qué se dividen las puntuaciones"),
     "tau": Msg(en="the temperature", es="la temperatura"),
@@ -227,7 +228,9 @@ def parts(values: Mapping[str, Any], lang: str):
     yield (
         f"{SETTINGS(lang)}\n{', '.join(fields)}: {', '.join(FIELDS[name](lang) for name in fields)}.",
         f"""import math
+import os
 
+os.environ.setdefault("MKL_CBWR", "AUTO,STRICT")  # {ROUNDING(lang)}
 import torch
 
 d_k = {c.d_k}
