@@ -16,8 +16,8 @@ from qkv_core.text import training as words
 from qkv_core.ui import experiment, own, player, state
 
 if TYPE_CHECKING:
+    from qkv_core.plan import Plan
     from qkv_core.trained import Trained
-    from qkv_core.ui.cached.training import Plan
 
 KEPT = "_trained_heads"
 
@@ -90,7 +90,8 @@ def look_as_trained() -> None:
     net = found and found.net(state.get("h_arm") - 1, state.get("h_run") - 1)
     if net is None:
         return
+    from qkv_core.ui.cached.heads import scale_of
+
     mask = found.config.mask
     sizes = {"padding": {"h_pad": 1}, "window": {"h_win": 1}, "prefix": {"h_pre": 1}}.get(mask, {})
-    scale = str(net.config.arms[net.arm].scale)
-    state.put(tau=net.tau, mask=mask, scale=scale, h_paint=False, **sizes)
+    state.put(tau=net.tau, mask=mask, scale=scale_of(net), h_paint=False, **sizes)
