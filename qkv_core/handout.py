@@ -17,6 +17,9 @@ MAX_ROWS = 40
 WIDE = 84
 """Signs of a table's longest cells together, above which it is set smaller and its cells may break."""
 
+SHORT = 20
+"""Rows up to which a table stays on one page."""
+
 SMALL = 345
 """Pixels: the width of a picture that shares its line."""
 
@@ -115,7 +118,7 @@ def document(
         lead: the settings, name and value each. footer: lines of markup. link: what it says and the address.
         left_out: how many rows of a table are not printed -> a sentence.
     """
-    body = "\n".join(_grouped(blocks, left_out))
+    body = "\n".join(_grouped(_filled(blocks), left_out))
     said, address = link
     safe = html.escape(address, quote=True)
     settings = "".join(f"<div><dt>{html.escape(k)}</dt><dd>{html.escape(v)}</dd></div>" for k, v in lead)
@@ -142,6 +145,15 @@ def document(
 </body>
 </html>
 """
+
+
+def _filled(blocks: Sequence[Block]) -> list[Block]:
+    """Without headings that have nothing below them: a part of the page that holds only buttons."""
+
+    def empty(block: Block, following: Block | None) -> bool:
+        return isinstance(block, Heading) and (following is None or isinstance(following, Heading) and following.level <= block.level)
+
+    return [block for block, following in zip(blocks, [*blocks[1:], None]) if not empty(block, following)]
 
 
 def _grouped(blocks: Sequence[Block], left_out: Callable[[int], str]) -> list[str]:
@@ -228,7 +240,8 @@ def _table(table: Table, left_out: Callable[[int], str]) -> str:
     left = table.total - len(table.rows)
     more = f'<p class="small">{html.escape(left_out(left))}</p>' if left > 0 else ""
     small = ' class="wide"' if wide else ""
-    return f'<div class="table"><table{small}><thead><tr>{head}</tr></thead><tbody>{rows}</tbody></table>{more}</div>'
+    short = " short" if len(table.rows) <= SHORT else ""
+    return f'<div class="table{short}"><table{small}><thead><tr>{head}</tr></thead><tbody>{rows}</tbody></table>{more}</div>'
 
 
 def _svg(svg: str, prefix: str, alt: str) -> str:
@@ -332,10 +345,12 @@ p { margin: .4em 0; orphans: 3; widows: 3 } .lab { color: var(--soft); margin: 0
 math { font-size: 1.05em }
 .settings { display: flex; flex-wrap: wrap; gap: 2pt 14pt; margin: .6em 0 1em; padding: 6pt 10pt; background: var(--panel); border: 1px solid var(--line); border-radius: 4pt; font-size: 10pt }
 .settings div { display: flex; gap: 5pt } dt { color: var(--soft) } dd { margin: 0; font-weight: 600; font-variant-numeric: tabular-nums }
+.small, figcaption { break-inside: avoid } :is(p, pre, .small):not(figure + *, .table + *):has(+ :is(figure, .question, .panels, .table, .formula, pre)) { break-after: avoid }
+figure + .small, .table + .small { break-before: avoid } :is(h2, h3) + :is(p, .small) { break-after: avoid }
 figure { margin: .8em 0; break-inside: avoid } figure svg { max-width: 100%; height: auto; display: block }
 .table { overflow-x: auto; margin: .8em 0 } table { border-collapse: collapse; font-size: 10pt; font-variant-numeric: tabular-nums }
 table.wide { font-size: 8.5pt } table.wide td.right { white-space: normal } th, td { text-align: left; padding: 2pt 8pt 2pt 0; border-bottom: 1px solid var(--line); vertical-align: top }
-th { color: var(--soft); font-weight: 600 } .right { text-align: right; white-space: pre } thead { display: table-header-group } tr { break-inside: avoid }
+th { color: var(--soft); font-weight: 600 } .right { text-align: right; white-space: pre } thead { display: table-header-group } tr, .short { break-inside: avoid }
 .row { display: flex; flex-wrap: wrap; gap: 4pt 8pt; align-items: center; margin: .6em 0; break-inside: avoid }
 .panels { display: flex; flex-wrap: wrap; gap: 6pt 14pt; align-items: flex-start } .panel { break-inside: avoid; max-width: 100% } .panel figure { margin: .2em 0 } .panel figcaption { width: 0; min-width: 100% }
 .metric { display: flex; flex-direction: column; margin-right: 14pt } .metric span { font-size: 9.5pt; color: var(--soft) } .metric b { font-size: 16pt }

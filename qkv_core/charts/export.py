@@ -19,8 +19,8 @@ PATIENCE = 120
 WIDTH, HEIGHT = 560, 280
 """Pixels of the plot where a chart takes the width of its page: with its axes it fills a sheet of A4."""
 
-NARROW = 48
-"""Pixels below which a plot is given twice as many: one column of numbers, which on its page is as wide as its panel."""
+NARROW, WIDENED = 64, 96
+"""Pixels below which a plot is given more: one column of numbers, which on its page is as wide as its panel."""
 
 VERSION = "6.1"
 """Of Vega-Lite, as Altair writes it."""
@@ -37,7 +37,7 @@ def complete(spec: Mapping[str, Any], rows: Sequence[Mapping[str, Any]]) -> dict
         if out.get("width") in (None, "container"):
             out["width"] = WIDTH
         elif out["width"] < NARROW:
-            out["width"] = 2 * NARROW
+            out["width"] = WIDENED
     out.pop("usermeta", None)
     return out
 

@@ -194,7 +194,7 @@ def page_blocks(screen: Screen, pictures: bool = True) -> Iterator[Block]:
     elements = screens.blocks(screen, frozenset({frame.CODE(lang)}))
     made = iter(drawings(screen, elements, "svg") if pictures else ())
     title = ""
-    said = {handout.bare(e.markdown.body) for e, _ in elements if e.WhichOneof("type") == "markdown"}
+    said = {handout.bare(e.markdown.body) for e, _ in elements if e.WhichOneof("type") == "markdown"} | {frame.CHART(lang)}
     for element, drawn in elements:
         kind = element.WhichOneof("type")
         if kind == "heading":
