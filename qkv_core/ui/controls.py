@@ -282,6 +282,7 @@ def _take(key: str, widget: str, after: Callable[[], None] | None = None) -> Non
     """Writes what a widget holds into its setting, if it is legal; an emptied box keeps the last value."""
     value = st.session_state.get(widget)
     if state.is_stale(widget, value) or state.is_echo(widget, value):
+        st.session_state[widget] = state.get(key)  # should a person have meant it, the message that says so still counts as a change
         return
     if settings.everything()[key].legal(value):
         state.put(**{key: value})

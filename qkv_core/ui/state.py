@@ -32,8 +32,8 @@ TICKING = "_ticking"
 REPLACED = "_replaced"
 DRAWN = "_drawn"
 
-STALE = 10.0
-"""Seconds within which what a control showed before can still come back from a browser."""
+STALE, ECHO = 3.0, 10.0
+"""Seconds within which what a control showed before can still come back from a browser: by the clock, or with another's value."""
 LATELY = 32
 """How many such values are remembered of a control."""
 
@@ -128,23 +128,23 @@ def ticks() -> None:
     st.session_state[TICKING] = {*st.session_state.get(TICKING, ()), *mine}
 
 
-def replaced(widget: str, before: Any) -> None:
-    """Remembers what a control showed before we set it to something else."""
+def replaced(widget: str, before: Any, by_us: bool = True) -> None:
+    """Remembers what a control showed before we, or its viewer, set it to something else."""
     shown = st.session_state.setdefault(REPLACED, {})
-    shown[widget] = (*shown.get(widget, ()), (before, time.monotonic()))[-LATELY:]
+    shown[widget] = (*shown.get(widget, ()), (before, time.monotonic(), by_us))[-LATELY:]
 
 
-def _showed(widget: str, value: Any) -> bool:
-    """Did a control show this value a moment ago, before we set it to something else?"""
-    now = time.monotonic()
-    return any(value == before and now - at < STALE for before, at in st.session_state.get(REPLACED, {}).get(widget, ()))
+def _showed(widget: str, value: Any, within: float, by_us: bool = False) -> bool:
+    """Did a control show this value a moment ago? by_us: only if we set it to something else."""
+    now, shown = time.monotonic(), st.session_state.get(REPLACED, {}).get(widget, ())
+    return any(value == before and now - at < within and (ours or not by_us) for before, at, ours in shown)
 
 
 def drew(widget: str, value: Any) -> None:
     """Remembers what a control was drawn with."""
     drawn = st.session_state.setdefault(DRAWN, {})
     if widget in drawn and drawn[widget] != value:
-        replaced(widget, drawn[widget])
+        replaced(widget, drawn[widget], by_us=False)
     drawn[widget] = value
 
 
@@ -154,10 +154,10 @@ def is_echo(widget: str, value: Any) -> bool:
     A browser sends all controls with each message, and has not yet seen what we set after the message before it. With a
     key held down the second control of a setting would so undo the steps of the first.
     """
-    if not _showed(widget, value):
+    if not _showed(widget, value, ECHO):
         return False
     return any(
-        other != widget and (now := st.session_state.get(other, was)) != was and not _showed(other, now)
+        other != widget and (now := st.session_state.get(other, was)) != was and not _showed(other, now, ECHO)
         for other, was in st.session_state.get(DRAWN, {}).items()
     )
 
@@ -165,12 +165,13 @@ def is_echo(widget: str, value: Any) -> bool:
 def is_stale(widget: str, value: Any) -> bool:
     """Does a redraw by the clock say of a control what it showed before we set it?
 
-    Such a message was on its way while we set the control; taking it as a person's choice would undo what was set.
+    Such a message was on its way while we set the control; taking it as a person's choice would undo what was set. What
+    only its viewer changed is never stale: messages keep their order, and one by the clock may be the first to tell.
     """
     mine = getattr(get_script_run_ctx(), "fragment_ids_this_run", None) or ()
     if not mine or not set(mine) <= st.session_state.get(TICKING, set()):
         return False
-    return _showed(widget, value)
+    return _showed(widget, value, STALE, by_us=True)
 
 
 def problems() -> tuple[Problem, ...]:

@@ -1,0 +1,43 @@
+"""Which messages about a control are a person's choice, and which repeat what the browser had not yet been told."""
+
+from __future__ import annotations
+
+from types import SimpleNamespace
+from typing import Any
+
+import pytest
+
+from qkv_core.ui import state
+
+
+@pytest.fixture
+def session(monkeypatch: pytest.MonkeyPatch) -> dict[str, Any]:
+    """A viewer's session; `session["by"]` are the parts of the page that redraw in this run."""
+    values: dict[str, Any] = {"by": []}
+    monkeypatch.setattr(state, "st", SimpleNamespace(session_state=values))
+    monkeypatch.setattr(state, "get_script_run_ctx", lambda: SimpleNamespace(fragment_ids_this_run=values["by"]))
+    return values
+
+
+def test_what_the_clock_repeats_after_we_set_a_control_is_stale_and_what_its_viewer_chose_is_not(session: dict[str, Any]) -> None:
+    session["by"] = ["clock"]
+    state.ticks()
+    state.drew("rate", 0.7)
+    state.drew("rate", 0.5)  # its viewer moved it
+    assert not state.is_stale("rate", 0.7)  # and moves it back: the tick that tells so first is believed
+    state.replaced("rate", 0.5)  # a preset sets it
+    state.drew("rate", 0.1)
+    assert state.is_stale("rate", 0.5)
+    session["by"] = []
+    assert not state.is_stale("rate", 0.5)  # a whole run: a person's choice
+
+
+def test_a_second_control_that_repeats_the_past_while_the_first_moves_is_an_echo(session: dict[str, Any]) -> None:
+    for tau in (1.0, 1.05, 1.1):
+        state.drew("tau", tau)
+        state.drew("tau_page", tau)
+    session |= {"tau": 1.15, "tau_page": 1.0}
+    assert state.is_echo("tau_page", 1.0)
+    assert not state.is_echo("tau", 1.15)
+    session |= {"tau": 1.1}
+    assert not state.is_echo("tau_page", 1.0)  # nothing else moved: somebody moved this one back
