@@ -2,7 +2,7 @@
 
     python -m tests.bench                       everything, and RESULTS.md
     python -m tests.bench statistics attention  these topics, printed only
-    python -m tests.bench statistics --write    this topic alone in RESULTS.md
+    python -m tests.bench statistics --write    this topic, and its part of RESULTS.md
     python -m tests.bench --list                what there is
 
 A topic is a module in this folder whose name has no leading underscore. What it measures by itself it returns from
@@ -37,8 +37,10 @@ import sys
 import time
 from pathlib import Path
 
+os.environ.setdefault("MKL_CBWR", "AUTO,STRICT")         # rounding as in the app, read when torch is imported
+
 FOLDER = Path(__file__).parent
-COLUMNS = ("topic", "case", "target", "measured", "pairs", "naive ms", "ours ms", "extra MiB", "note")
+COLUMNS = ("case", "target", "measured", "pairs", "naive ms", "ours ms", "extra MiB", "note")
 
 
 def topics() -> list[str]:
@@ -56,7 +58,7 @@ def finished(topic: str) -> list[dict]:
     """The lines that a topic measures by itself."""
     module = importlib.import_module(f"tests.bench.{topic}")
     lines = module.rows() if hasattr(module, "rows") else []
-    return [dict.fromkeys(COLUMNS, "") | {"topic": topic} | line for line in lines]
+    return [dict.fromkeys(COLUMNS, "") | line for line in lines]
 
 
 def seconds(call, at_least: float = 0.0) -> float:
@@ -111,7 +113,7 @@ def memory(topic: str, index: int) -> float:
 
 def row(topic: str, index: int, case: dict) -> dict:
     """One line of the table."""
-    line = dict.fromkeys(COLUMNS, "") | {"topic": topic, "case": case["name"], "note": case.get("note", "")}
+    line = dict.fromkeys(COLUMNS, "") | {"case": case["name"], "note": case.get("note", "")}
     if "naive" in case:
         middle, naive, ours = ratio(case)
         target = case["target"]
@@ -132,6 +134,16 @@ def table(rows: list[dict]) -> str:
     """The rows as a Markdown table."""
     lines = [COLUMNS, ("---",) * len(COLUMNS), *([r[c] for c in COLUMNS] for r in rows)]
     return "\n".join("| " + " | ".join(line) + " |" for line in lines)
+
+
+def write(topic: str, rows: list[dict]) -> None:
+    """Puts the lines of a topic into RESULTS.md, with the machine they were measured on; other topics stay as they are."""
+    file = FOLDER / "RESULTS.md"
+    head, *parts = file.read_text(encoding="utf-8").split("\n## ") if file.exists() else [""]
+    parts = {part.split("\n")[0]: part.strip() for part in parts}
+    parts[topic] = f"{topic}\n\n{machine()}\n\n{table(rows)}"
+    text = "# Benchmarks\n\nWritten by `python -m tests.bench`; each part says when and where.\n"
+    file.write_text(text + "".join(f"\n## {parts[name]}\n" for name in sorted(parts)), encoding="utf-8")
 
 
 def machine() -> str:
@@ -170,8 +182,8 @@ def main() -> None:
         return
     if unknown := set(asked.topics) - set(topics()):
         parser.error(f"no topic {', '.join(sorted(unknown))}; there are {', '.join(topics())}")
-    rows = []
     for topic in asked.topics or topics():
+        rows = []
         for index, case in enumerate(load(topic)):
             if asked.list:
                 print(f"{topic}: {case['name']}")
@@ -179,9 +191,8 @@ def main() -> None:
             rows.append(show(row(topic, index, case)))
         if not asked.list:
             rows += map(show, finished(topic))
-    if rows and (asked.write or not asked.topics):
-        text = f"# Benchmarks\n\nWritten by `python -m tests.bench`.\n\n{machine()}\n\n{table(rows)}\n"
-        (FOLDER / "RESULTS.md").write_text(text, encoding="utf-8")
+        if rows and (asked.write or not asked.topics):
+            write(topic, rows)
 
 
 if __name__ == "__main__":
