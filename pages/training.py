@@ -351,9 +351,10 @@ def checks() -> None:
 main_controls()
 transport()
 what_changed()
-st.fragment(live, run_every=play.every)()
+every = play.every()
+st.fragment(live, run_every=every)()
 run_controls()
-st.fragment(inside, run_every=2 * play.every if play.every else None)()
+st.fragment(inside, run_every=2 * every if every else None)()
 rule = say(text.RULES[config.task], loss=SOLVED_LOSS, accuracy=SOLVED_ACCURACY, batches=SOLVED_STEPS)
 st.markdown(rule)
 if not play.running:

@@ -89,7 +89,8 @@ class Records:
             columns |= {name: middle.flatten().numpy(), f"{name}_low": low.flatten().numpy(),
                         f"{name}_high": high.flatten().numpy()}
         counts = self.solved[chosen].sum(-1).flatten().tolist()
-        intervals = [wilson_interval(k, S) for k in counts]
+        wilson = {k: wilson_interval(k, S) for k in set(counts)}
+        intervals = [wilson[k] for k in counts]
         columns |= {"solved": [k / S for k in counts], "solved_low": [low for low, _ in intervals],
                     "solved_high": [high for _, high in intervals]}
         return pd.DataFrame(columns)

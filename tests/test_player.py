@@ -61,6 +61,26 @@ def tick_until_halt(player: Player) -> int:
 
 # sharing
 
+def test_ticks_grow_rarer_with_the_crowd_and_the_page_is_drawn_anew_for_it_but_not_at_once(alone, monkeypatch) -> None:
+    assert [players.interval(n) for n in (0, 1, 2, 3, 8, 9, 20, 24, 1000)] == [0.2, 0.2, 0.2, 0.4, 0.8, 1.2, 2.0, 2.0, 2.0]
+    player, crowd = alone(max_steps=10**9), [1]
+    player.until = 10**8
+    monkeypatch.setattr(players.SHARING, "count", lambda: crowd[0])
+    player.play()
+    assert player.every() == 0.2 and not player.tick()
+    crowd[0] = 20
+    assert not player.tick()  # somebody may have come for a moment only
+    monkeypatch.setattr(players, "STAY", -1.0)
+    assert player.tick() and player.running
+    assert player.every() == 2.0 and not player.tick()
+    crowd[0] = 2
+    assert player.tick() and player.every() == 0.2
+
+
+def test_whoever_ticks_rarely_still_counts() -> None:
+    assert players.SHARING._gone > max(players.TICKS.values())
+
+
 
 def test_twenty_viewers_who_train_at_once_all_advance_alike() -> None:
     sharing, done, stop = Sharing(), [0] * 20, time.monotonic() + 3.0
@@ -156,7 +176,7 @@ def test_it_plays_to_its_goal_exactly_and_then_stands_still(alone) -> None:
     player.until = 50
     player.play()
     tick_until_halt(player)
-    assert (player.step, player.running, player.told, player.every) == (50, False, "done", None)
+    assert (player.step, player.running, player.told, player.every()) == (50, False, "done", None)
     assert not player.tick() and player.step == 50
     player.play()
     tick_until_halt(player)

@@ -269,7 +269,8 @@ def test_diverged_runs_are_counted_and_named_and_the_picture_stays_finite() -> N
         steps = [step for arm, _, step in lost if arm == count.arm]
         assert str(min(steps)) in sentence and str(len(steps)) in sentence
     for log in (True, False):
-        frame, left_out = cached.lines(trainer.records().summary(100), "loss", log)
+        drawn, left_out = cached.lines(trainer.records().summary(100), "loss", log)
+        frame = drawn.to_pandas()
         assert left_out > 0 and frame[["value", "low", "high"]].map(math.isfinite).all(axis=None)
         assert frame["high"].max() <= cached.LARGE
 
@@ -279,7 +280,7 @@ def test_a_long_run_draws_few_points_and_a_zero_is_no_trouble_on_a_log_axis() ->
     trainer.advance(1500)
     summary = trainer.records().summary(cached.POINTS)
     for points in (cached.POINTS, cached.FEW):
-        frame, _ = cached.lines(summary, "loss", True, points)
+        frame = cached.lines(summary, "loss", True, points)[0].to_pandas()
         assert len(frame) <= 2 * (points + 1)
         assert frame["step"].min() == 0 and frame["step"].max() == 1499 and frame["last"].sum() == 2
     summary.loc[3, "loss_low"] = 0.0

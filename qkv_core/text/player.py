@@ -45,6 +45,6 @@ IN_LINE = Msg(
     es="Este servidor tiene {most} entrenamientos, todos los que admite. Su lugar en la cola: {place}. Empezará solo.",
 )
 SHARED = Msg(
-    en="{n} people train on this server now; each gets an equal part.",
-    es="Ahora entrenan {n} personas en este servidor; cada una recibe una parte igual.",
+    en="{n} people train on this server now; each gets an equal part, and pictures change every {every:.1f} s.",
+    es="Ahora entrenan {n} personas en este servidor; cada una recibe una parte igual, y las figuras cambian cada {every:.1f} s.",
 )

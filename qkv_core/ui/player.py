@@ -21,8 +21,11 @@ from qkv_core.ui import state
 from qkv_core.ui.controls import say
 from qkv_core.ui.queue import Rooms, Sharing
 
-TICK = 0.2
-"""Seconds between two ticks. Faster ones deliver clicks twice."""
+TICKS = {2: 0.2, 4: 0.4, 8: 0.8, 14: 1.2, math.inf: 2.0}
+"""Up to how many training viewers -> seconds between two ticks of each: every tick draws, and all share two cores with those
+who read. Faster ones than the first deliver clicks twice."""
+STAY = 3.0
+"""Seconds that an interval stays at least: to change it the page is drawn whole."""
 BUDGET = 0.08
 """Seconds that a tick computes at most, so that a button is answered at once."""
 GAP = 10.0
@@ -33,7 +36,13 @@ TWICE = 0.08
 """Seconds within which a second press of the step button is the same press delivered twice."""
 
 ROOMS = Rooms(most=int(os.environ.get("QKV_MAX_TRAININGS", "24")), idle=120.0)
-SHARING = Sharing()
+SHARING = Sharing(gone=2.5 * TICKS[math.inf])
+
+
+def interval(viewers: int) -> float:
+    """Seconds between two ticks where so many train."""
+    return next(seconds for most, seconds in TICKS.items() if viewers <= most)
+
 
 Rates = tuple[float, ...]
 
@@ -52,7 +61,8 @@ class Player:
         self.make: Callable[[], Any] | None = None
         self.until, self.speed = 500, 0
         self._moves = state.moves()
-        self._touched = self._last = self._stepped = 0.0
+        self._touched = self._last = self._stepped = self._paced = 0.0
+        self.interval = interval(1)
         self._clear()
 
     def _clear(self) -> None:
@@ -81,7 +91,7 @@ class Player:
         self.pause()
         self._stepped, self.look, self.told = now, None, ""
         if self._ready():
-            with SHARING.slice_(self, TICK, BUDGET):
+            with SHARING.slice_(self, self.interval, BUDGET):
                 self._advance(math.inf, 1)
         SHARING.leave(self)
 
@@ -109,10 +119,12 @@ class Player:
         """The step that is shown."""
         return self.step if self.look is None else min(self.look, self.step)
 
-    @property
     def every(self) -> float | None:
-        """The interval of the page's ticks: none while nothing runs."""
-        return TICK if self.running else None
+        """The interval of the page's ticks from this drawing of it on: none while nothing runs."""
+        if not self.running:
+            return None
+        self.interval, self._paced = interval(SHARING.count()), time.monotonic()
+        return self.interval
 
     def next_goal(self) -> int:
         """The step at which a press of Play will pause."""
@@ -159,7 +171,7 @@ class Player:
     # what a tick does
 
     def tick(self) -> bool:
-        """Trains for a slice if it should. True when it came to a halt, so that the whole page should be drawn."""
+        """Trains for a slice if it should. True when the whole page should be drawn: at a halt, or to tick at another interval."""
         now = time.monotonic()
         gap, self._last = now - self._last, now
         if not self.running:
@@ -169,20 +181,25 @@ class Player:
         if now - self._touched > IDLE:
             return self._halt("idle")
         if not self._ready():
-            return False
+            return self._crowd_changed(now)
         self.elapsed += gap
         self._due = min(self._due + self.speed * gap, self.speed)
         most = self.goal - self.step if not self.speed else min(int(self._due), self.goal - self.step)
         self._due -= most if self.speed else 0
         if most > 0:
-            with SHARING.slice_(self, TICK, BUDGET) as budget:
+            with SHARING.slice_(self, self.interval, BUDGET) as budget:
                 before = self.step
                 self._advance(budget, most)
             self._due += most - (self.step - before) if self.speed else 0
         self._trail.append((time.monotonic(), self.step))
         if self.step >= self.trainer.max_steps:
             return self._halt("full")
-        return self._halt("done") if self.step >= self.goal else False
+        if self.step >= self.goal:
+            return self._halt("done")
+        return self._crowd_changed(now)
+
+    def _crowd_changed(self, now: float) -> bool:
+        return now - self._paced > STAY and self.interval != interval(SHARING.count())
 
     def _ready(self) -> bool:
         """Is there a trainer, or a place for one?"""
@@ -253,5 +270,5 @@ def standing(player: Player) -> str:
     if player.told:
         return say(words.TOLD[player.told], step=player.lost or player.step, minutes=IDLE / 60)
     if player.running and (n := SHARING.count()) > 1:
-        return say(words.SHARED, n=n)
+        return say(words.SHARED, n=n, every=player.interval)
     return ""
