@@ -77,6 +77,28 @@ def test_ticks_grow_rarer_with_the_crowd_and_the_page_is_drawn_anew_for_it_but_n
     assert player.tick() and player.every() == 0.2
 
 
+@pytest.mark.parametrize("then", ["reset", "begin anew"])
+def test_a_reset_while_a_tick_waits_for_its_turn_ends_that_tick_quietly(alone, then) -> None:
+    player = alone(max_steps=1000, cost=0.001)
+    player.play()
+    player.tick()
+    old = player.trainer
+
+    class Cut(Counting):
+        """Is replaced in mid-slice, as by a button pressed on another thread."""
+
+        def advance_for(self, seconds: float, most: int) -> None:
+            super().advance_for(seconds, 1)
+            player.reset()
+            if then != "reset":
+                player.play()
+                player._ready()
+
+    player.trainer = cut = Cut()
+    assert player.tick() is False
+    assert cut.step == 1 and player.trainer is not cut and player.trainer is not old and player.step == 0
+
+
 def test_whoever_ticks_rarely_still_counts() -> None:
     assert players.SHARING._gone > max(players.TICKS.values())
 
@@ -216,7 +238,7 @@ def test_rates_planned_by_a_link_change_at_their_step_however_the_slices_fall(al
         player._ready()
         player.plan = ((7, (0.2, 0.1)), (7 + 16, (0.3, 0.05)))
         while player.step < 40:
-            player._advance(seconds, 40 - player.step)
+            player._advance(player.trainer, seconds, 40 - player.step)
         assert player.trainer.rates == [(0, (0.1, 0.1)), (7, (0.2, 0.1)), (23, (0.3, 0.05))]
 
 

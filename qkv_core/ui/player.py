@@ -92,7 +92,7 @@ class Player:
         self._stepped, self.look, self.told = now, None, ""
         if self._ready():
             with SHARING.slice_(self, self.interval, BUDGET):
-                self._advance(math.inf, 1)
+                self._advance(self.trainer, math.inf, 1)
         SHARING.leave(self)
 
     def reset(self) -> None:
@@ -112,7 +112,8 @@ class Player:
 
     @property
     def step(self) -> int:
-        return self.trainer.step if self.trainer else 0
+        trainer = self.trainer  # a reset may come from another thread at any time
+        return trainer.step if trainer else 0
 
     @property
     def seen(self) -> int:
@@ -182,17 +183,20 @@ class Player:
             return self._halt("idle")
         if not self._ready():
             return self._crowd_changed(now)
+        trainer = self.trainer
         self.elapsed += gap
         self._due = min(self._due + self.speed * gap, self.speed)
         most = self.goal - self.step if not self.speed else min(int(self._due), self.goal - self.step)
         self._due -= most if self.speed else 0
         if most > 0:
             with SHARING.slice_(self, self.interval, BUDGET) as budget:
-                before = self.step
-                self._advance(budget, most)
+                before = trainer.step
+                self._advance(trainer, budget, most)
+            if self.trainer is not trainer:
+                return False  # reset, or another begun, while this tick waited for its turn or computed
             self._due += most - (self.step - before) if self.speed else 0
         self._trail.append((time.monotonic(), self.step))
-        if self.step >= self.trainer.max_steps:
+        if self.step >= trainer.max_steps:
             return self._halt("full")
         if self.step >= self.goal:
             return self._halt("done")
@@ -209,11 +213,14 @@ class Player:
             self.told, self.goal = "", self.goal or self.next_goal()
         return self.place == 0
 
-    def _advance(self, seconds: float, most: int) -> None:
-        """At most `most` steps in about `seconds`, at least one; planned changes of the rates come exactly on time."""
-        begun, last = time.perf_counter(), min(self.step + most, self.trainer.max_steps)
-        while self.step < last:
-            while self.plan and self.plan[0][0] <= self.step:
+    def _advance(self, trainer: Any, seconds: float, most: int) -> None:
+        """At most `most` steps in about `seconds`, at least one; planned changes of the rates come exactly on time.
+
+        Stops when `trainer` is no longer this player's: whoever pressed Reset did so on another thread.
+        """
+        begun, last = time.perf_counter(), min(trainer.step + most, trainer.max_steps)
+        while trainer.step < last and self.trainer is trainer:
+            while self.plan and self.plan[0][0] <= trainer.step:
                 (_, rates), *rest = self.plan
                 self.plan = tuple(rest)
                 self.set_rates(rates)
@@ -222,9 +229,9 @@ class Player:
             if left <= 0:
                 return
             if math.isinf(left):
-                self.trainer.advance(until - self.step)
+                trainer.advance(until - trainer.step)
             else:
-                self.trainer.advance_for(left, until - self.step)
+                trainer.advance_for(left, until - trainer.step)
 
     def _halt(self, why: str) -> bool:
         self.pause()
