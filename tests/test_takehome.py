@@ -196,7 +196,7 @@ def training_says(v: dict[str, Any], lines: list[str]) -> None:
     arms, steps = len(shown.config.arms), min(v["tr_until"], shown.config.max_steps)
     play = Player()
     play.trainer, play.plan = training_cached.build(shown.config), training_cached.rate_changes(v, arms)
-    play._advance(math.inf, steps)
+    play._advance(play.trainer, math.inf, steps)
     records, counts = play.trainer.records(), play.trainer.counts()
     assert play.step == steps
     for line, (arm, at) in zip(lines, itertools.product(range(arms), sorted({0, steps - 1})), strict=True):
