@@ -53,15 +53,19 @@ def choose() -> None:
 def choose_net() -> None:
     config = training.config
     sizes = config.net(config.arms[state.get("h_arm") - 1])
-    with st.container(width=240):
-        places = {n: name for n, name in enumerate(arms, 1)}
-        controls.select("h_arm", text.ARM, places, options=tuple(places), after=trained_heads.look_as_trained)
+    choose_arm("h_arm", text.ARM, after=trained_heads.look_as_trained)
     with st.container(width=190):
         controls.whole("h_run", training_text.RUN)
     if sizes.task:
         with st.container(width=170):
             controls.whole("h_ex", training_text.EXAMPLE, help=say(training_text.EXAMPLE_HELP))
     choose_head("h_tl", "h_th", text.NET_LAYER, text.HEAD, sizes)
+
+
+def choose_arm(key: str, label, **more) -> None:
+    places = dict(enumerate(arms, 1))
+    with st.container(width=240):
+        controls.select(key, label, places, options=tuple(places), **more)
 
 
 def choose_head(layer_key: str, head_key: str, layer, head, sizes) -> None:
@@ -402,9 +406,7 @@ def second_controls(kind: str) -> None:
         small(220, "h_layer2", text.SECOND["layer"])
         small(280, "h_rhead2", text.SECOND["number"])
     elif kind == "head" and source == "trained":
-        with st.container(width=240):
-            places = {n: name for n, name in enumerate(arms, 1)}
-            controls.select("h_arm2", text.SECOND["arm"], places, options=tuple(places))
+        choose_arm("h_arm2", text.SECOND["arm"])
         sizes = training.config.net(training.config.arms[state.get("h_arm2") - 1])
         choose_head("h_tl2", "h_th2", text.SECOND["net_layer"], text.SECOND["net_head"], sizes)
     elif kind == "head":

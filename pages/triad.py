@@ -41,7 +41,7 @@ if asked == "own":
     else:
         with st.container(horizontal=True, gap="medium"):
             b, h = own.choose(brought.q.shape[:2], "t_ob", "t_oh")
-            first = own.window(brought.q.shape[-2], own.LONGEST, "t_ot")
+            first = own.window(brought.q.shape[-2], settings.LONGEST, "t_ot")
 about = about or st.container()
 
 # torch arrives only now: the words and the controls are on the screen already
@@ -52,12 +52,12 @@ if cat:
     given = ("cat", *(state.get(key) for key in words.GRIDS))
 elif not mine:
     given = ("random", state.get("t_len"), state.get("t_c"), shared.d_k, state.get("t_dv"), shared.seed)
-T = 3 if cat else min(mine.q.shape[-2], own.LONGEST) if mine else state.get("t_len")
+T = 3 if cat else min(mine.q.shape[-2], settings.LONGEST) if mine else state.get("t_len")
 beyond = {key: min(state.get(key), last) for key, last in (("t_row", T - 1), ("t_col", T - 1), ("t_n", T))}
 if any(state.get(key) != value for key, value in beyond.items()):
     state.settle(**beyond)
 how = (shared.tau, shared.mask, state.get("t_n"), shared.scale)
-run = cached.own_lesson(mine, b, h, first, own.LONGEST, *how) if mine else cached.lesson(given, *how)
+run = cached.own_lesson(mine, b, h, first, settings.LONGEST, *how) if mine else cached.lesson(given, *how)
 tokens = run.given.tokens
 matrices = (cached.OWN_GIVEN if mine else cached.GIVEN) + cached.STEPS
 show.matrices(lambda: {name: run.matrix(name) for name in matrices})
@@ -68,7 +68,7 @@ if mine:
     sizes = {"T": run.T, "d_k": run.d_k, "d_v": run.trace.v.shape[1], "b": b + 1, "B": B, "h": h + 1, "H": H}
     origin = say(words.OWN_SHOWN, **sizes)
     if all_tokens > run.T:
-        part = say(words.OWN_PART, most=own.LONGEST, first=first + 1, last=first + run.T, all=all_tokens)
+        part = say(words.OWN_PART, most=settings.LONGEST, first=first + 1, last=first + run.T, all=all_tokens)
         origin = show.sentences(origin, part)
     if max(run.d_k, run.trace.v.shape[1]) > cached.DRAWN:
         origin = show.sentences(origin, say(words.OWN_COLUMNS, drawn=cached.FIRST))

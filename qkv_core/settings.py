@@ -287,6 +287,9 @@ class Shared:
         return self.heads * self.d_k
 
 
+LONGEST = 12
+"""Tokens of a viewer's own tensors for which the triad page has room, since it draws every number; its program takes as many."""
+
 SENTENCES = ("cat", "tired", "wide", "she", "he", "they", "chase", "book", "relative", "trophy")
 """The curated sentences of the heads page, named alike in both languages (qkv_core.sentences adds the language)."""
 

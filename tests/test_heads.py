@@ -431,7 +431,7 @@ def test_the_image_holds_the_matrix(dark: bool) -> None:
     lines = zlib.decompress(data[at + 4 : at + 4 + size])
     assert (width, height) == (2, 2)
     assert [lines[1], lines[4], lines[5]] == [charts.SHADES - 1, 126, 126] and lines[2] >= charts.SHADES
-    assert data.count(b"PLTE") == 1 and len(charts._colours(Look(dark=dark).palette, "weights")) == 3 * (charts.SHADES + 2) <= 768
+    assert data.count(b"PLTE") == 1 and len(charts.colours(Look(dark=dark).palette, "weights")) == 3 * (charts.SHADES + 2) <= 768
 
 
 def test_a_word_from_right_to_left_is_kept_apart_and_any_other_is_untouched() -> None:

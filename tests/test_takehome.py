@@ -23,6 +23,7 @@ import torch
 from nbclient import NotebookClient
 
 from qkv_core import complexity, handout, scripts, settings
+from qkv_core import plan as plans
 from qkv_core.notebook import Cell, notebook, program
 from qkv_core.text import number
 from qkv_core.text import saturation as saturation_words
@@ -192,10 +193,10 @@ def shapes_says(v: dict[str, Any], lines: list[str]) -> None:
 
 def training_says(v: dict[str, Any], lines: list[str]) -> None:
     """The program against the page's own run, and in one place digit for digit what the page writes."""
-    shown = training_cached.plan(v)
+    shown = plans.plan(v)
     arms, steps = len(shown.config.arms), min(v["tr_until"], shown.config.max_steps)
     play = Player()
-    play.trainer, play.plan = training_cached.build(shown.config), training_cached.rate_changes(v, arms)
+    play.trainer, play.plan = training_cached.build(shown.config), plans.rate_changes(v, arms)
     play._advance(play.trainer, math.inf, steps)
     records, counts = play.trainer.records(), play.trainer.counts()
     assert play.step == steps
@@ -315,7 +316,7 @@ def test_the_notebook_of_a_training_prints_what_the_page_shows(lang: str, n: int
 def test_of_the_runs_that_programs_are_tested_on_some_end_and_some_do_not(n: int) -> None:
     """A count of 0 or of all would be right by chance."""
     v = values("training", n)
-    trainer = training_cached.build(training_cached.plan(v).config)
+    trainer = training_cached.build(plans.plan(v).config)
     trainer.advance(v["tr_until"])
     ended = [c.diverged if n == 4 else c.solved for c in trainer.counts()]
     assert 0 < sum(ended) < len(ended) * trainer.counts()[0].seeds

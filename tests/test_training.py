@@ -13,6 +13,7 @@ import pandas as pd
 import pytest
 import torch
 
+from qkv_core import plan as plans
 from qkv_core import settings
 from qkv_core.plan import HISTORY
 from qkv_core.presets import PRESETS
@@ -58,11 +59,11 @@ def play(at, key: str = "tr_play"):
 
 
 def values(**changes: Any) -> dict[str, Any]:
-    return {**{k: v for k, v in settings.defaults().items() if k in cached.KEYS}, "device": "cpu", **changes}
+    return {**{k: v for k, v in settings.defaults().items() if k in plans.KEYS}, "device": "cpu", **changes}
 
 
-def plan(**changes: Any) -> cached.Plan:
-    return cached.plan(values(**changes))
+def plan(**changes: Any) -> plans.Plan:
+    return plans.plan(values(**changes))
 
 
 # opening
@@ -413,7 +414,7 @@ def test_a_preset_begins_at_once_and_its_words_exist() -> None:
 
 @pytest.mark.parametrize("preset", PRESETS["training"], ids=lambda p: p.key)
 def test_every_preset_trains(preset) -> None:
-    made = cached.plan({k: preset.complete("training").get(k, settings.defaults()[k]) for k in cached.KEYS})
+    made = plans.plan({k: preset.complete("training").get(k, settings.defaults()[k]) for k in plans.KEYS})
     assert not [n for n in made.notes if n.code not in ("alone",)]
     trainer = cached.build(replace(made.config, seeds=made.config.seeds[:2]))
     assert len(trainer.advance(2)) == 2
@@ -421,7 +422,7 @@ def test_every_preset_trains(preset) -> None:
 
 def counts_of(key: str):
     preset = next(p for p in PRESETS["training"] if p.key == key)
-    made = cached.plan({k: preset.complete("training").get(k, settings.defaults()[k]) for k in cached.KEYS})
+    made = plans.plan({k: preset.complete("training").get(k, settings.defaults()[k]) for k in plans.KEYS})
     trainer = cached.build(made.config)
     trainer.advance(preset.complete("training")["tr_until"])
     return trainer, trainer.counts()

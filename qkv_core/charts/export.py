@@ -79,8 +79,8 @@ def on_paper(value: Any) -> Any:
         return value
     size = int.from_bytes(data[at - 4 : at], "big")
     colours = data[at + 4 : at + 4 + size]
-    light = [positions.colours(LIGHT, size // 3)] + [heads._colours(LIGHT, symbol) for symbol in SYMBOLS]
-    dark = [positions.colours(DARK, size // 3)] + [heads._colours(DARK, symbol) for symbol in SYMBOLS]
+    light = [positions.colours(LIGHT, size // 3)] + [heads.colours(LIGHT, symbol) for symbol in SYMBOLS]
+    dark = [positions.colours(DARK, size // 3)] + [heads.colours(DARK, symbol) for symbol in SYMBOLS]
     if colours not in dark:
         return value
     chunk = b"PLTE" + light[dark.index(colours)]

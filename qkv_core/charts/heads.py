@@ -377,7 +377,7 @@ def png(
     header = struct.pack(">IIBBBBB", width, height, 8, 3, 0, 0, 0)
     return b"\x89PNG\r\n\x1a\n" + b"".join(
         _chunk(name, data)
-        for name, data in ((b"IHDR", header), (b"PLTE", _colours(look.palette, symbol)), (b"IDAT", zlib.compress(lines.tobytes(), 6)), (b"IEND", b""))
+        for name, data in ((b"IHDR", header), (b"PLTE", colours(look.palette, symbol)), (b"IDAT", zlib.compress(lines.tobytes(), 6)), (b"IEND", b""))
     )
 
 
@@ -391,12 +391,13 @@ def _chunk(name: bytes, data: bytes) -> bytes:
 
 
 @cache
-def _colours(p: Palette, symbol: str) -> bytes:
+def colours(p: Palette, symbol: str) -> bytes:
+    """The palette of a picture of a matrix, as a PNG holds it."""
     top = p.symbol(symbol)
     shares = [n / (SHADES - 1) for n in range(SHADES)]
     if symbol == "weights":
-        colours = [mix(p.background, top, s) for s in shares]
+        shades = [mix(p.background, top, s) for s in shares]
     else:
-        colours = [mix(p.background, top, 2 * s - 1) if s >= 0.5 else mix(p.background, p.negative, 1 - 2 * s) for s in shares]
-    return b"".join(bytes.fromhex(c[1:]) for c in (*colours, p.panel, mix(p.panel, p.muted, 0.6)))
+        shades = [mix(p.background, top, 2 * s - 1) if s >= 0.5 else mix(p.background, p.negative, 1 - 2 * s) for s in shares]
+    return b"".join(bytes.fromhex(c[1:]) for c in (*shades, p.panel, mix(p.panel, p.muted, 0.6)))
 

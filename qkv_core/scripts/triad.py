@@ -4,6 +4,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from qkv_core import scripts
+from qkv_core.settings import LONGEST
 from qkv_core.text import Msg
 
 GRIDS = {"t_x": "X", "t_wq": "W_q", "t_wk": "W_k", "t_wv": "W_v"}
@@ -47,7 +48,6 @@ OWN = Msg(
     en="One head of one sequence, and at most twelve of its tokens, as on the page.",
     es="Una cabeza de una secuencia, y como máximo doce de sus tokens, como en la página.",
 )
-LONGEST = 12
 
 
 def parts(values: Mapping[str, Any], lang: str, own: Any = None):

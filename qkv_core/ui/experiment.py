@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from qkv_core import settings
+from qkv_core.plan import KEYS, LIVE, Plan, plan, rate_changes
 from qkv_core.ui import controls, player, state
 from qkv_core.ui.cached import training as cached
 
@@ -22,7 +23,7 @@ PLANNED = len(settings.everything()["tr_rates"].default)
 class Kept:
     """What a trainer on screen was built from: its plan, and the settings that bring it back."""
 
-    plan: cached.Plan
+    plan: Plan
     values: dict[str, Any]
 
 
@@ -31,8 +32,8 @@ class Scene:
     """What this run of the page is about."""
 
     player: player.Player
-    wanted: cached.Plan
-    shown: cached.Plan
+    wanted: Plan
+    shown: Plan
     changed: bool
 
     @property
@@ -49,14 +50,14 @@ class Scene:
 
 
 def values() -> dict[str, Any]:
-    return {key: state.get(key) for key in cached.KEYS}
+    return {key: state.get(key) for key in KEYS}
 
 
 def scene() -> Scene:
     """Settles the player for this run of the page."""
     mine = player.of(PAGE)
     mine.touch()
-    wanted = cached.plan(values())
+    wanted = plan(values())
     mine.until, mine.speed = state.get("tr_until"), state.get("tr_speed")
     if mine.trainer is None:
         mine.make = lambda: _build(mine, wanted)
@@ -69,13 +70,13 @@ def scene() -> Scene:
     return Scene(mine, wanted, shown, changed)
 
 
-def _build(mine: player.Player, plan: cached.Plan) -> Any:
-    mine.kept = Kept(plan, values())
-    mine.plan = cached.rate_changes(mine.kept.values, len(plan.rates))
-    return cached.build(plan.config)
+def _build(mine: player.Player, wanted: Plan) -> Any:
+    mine.kept = Kept(wanted, values())
+    mine.plan = rate_changes(mine.kept.values, len(wanted.rates))
+    return cached.build(wanted.config)
 
 
-def _rates(mine: player.Player, wanted: cached.Plan) -> None:
+def _rates(mine: player.Player, wanted: Plan) -> None:
     """The rates of the sliders, unless a link's own changes are under way and nobody touched a slider."""
     touched = mine.kept.plan.rates != wanted.rates
     if state.get("tr_rates") != settings.everything()["tr_rates"].default:
@@ -85,7 +86,7 @@ def _rates(mine: player.Player, wanted: cached.Plan) -> None:
             now = mine.trainer.rates[-1][1]
             moved = dict(zip(_sliders(wanted), now))
             state.settle(**moved, tr_rates=settings.everything()["tr_rates"].default)
-            mine.kept = Kept(cached.plan(values()), mine.kept.values)
+            mine.kept = Kept(plan(values()), mine.kept.values)
             return
         mine.plan = ()
         state.settle(tr_rates=settings.everything()["tr_rates"].default)
@@ -94,10 +95,10 @@ def _rates(mine: player.Player, wanted: cached.Plan) -> None:
         mine.kept = Kept(wanted, mine.kept.values)
 
 
-def _sliders(plan: cached.Plan) -> tuple[str, ...]:
+def _sliders(shown: Plan) -> tuple[str, ...]:
     """The setting of each arm's rate."""
-    second = "tr_b_lr" if plan.kind == "lr" else "tr_lr"
-    return ("tr_lr", second, "tr_c_lr")[: len(plan.rates)]
+    second = "tr_b_lr" if shown.kind == "lr" else "tr_lr"
+    return ("tr_lr", second, "tr_c_lr")[: len(shown.rates)]
 
 
 def start() -> None:
@@ -110,7 +111,7 @@ def start() -> None:
 def keep() -> None:
     """Brings the settings of the run on screen back; the rates stay as they are now."""
     kept = player.of(PAGE).kept
-    state.put(**{key: value for key, value in kept.values.items() if key not in cached.LIVE})
+    state.put(**{key: value for key, value in kept.values.items() if key not in LIVE})
 
 
 def preset(**given: Any) -> None:
@@ -133,13 +134,13 @@ def see(step: int, drawn_at: int) -> None:
 
 def link(scene_: Scene) -> tuple[str, int]:
     """The address that replays the run up to its present step, and how often its rates were changed."""
-    trainer, plan = scene_.trainer, scene_.shown
+    trainer, shown = scene_.trainer, scene_.shown
     (_, begun), *changes = trainer.rates
     rows = [(at, *rates, *(0,) * (3 - len(rates))) for at, rates in changes]
     if len(rows) > PLANNED:
         begun, rows = trainer.rates[-1][1], []
     rows += [(0, 0, 0, 0)] * (PLANNED - len(rows))
-    moved = dict(zip(_sliders(plan), begun))
-    base = {**{key: value for key, value in scene_.player.kept.values.items() if key not in cached.LIVE}, **moved}
+    moved = dict(zip(_sliders(shown), begun))
+    base = {**{key: value for key, value in scene_.player.kept.values.items() if key not in LIVE}, **moved}
     until = max(1, trainer.step)
     return controls.link(PAGE, **base, tr_until=until, tr_rates=tuple(map(tuple, rows))), len(changes)

@@ -29,9 +29,6 @@ ASKED = "_own_asked"
 LIMITS = {"T": 64, "d": 1024, "megabytes": 5, "numbers": 1_500_000}
 """Those of qkv_core.bring, which brings torch along; a test compares them."""
 
-LONGEST = 12
-"""Tokens that a page has room for where it draws every number."""
-
 PASTED = 200_000
 """Characters that the box for JSON takes."""
 EXAMPLE = '{"q": [[1, 0], [0, 1]], "k": [[1, 0], [0, 1]], "v": [[1, 2], [3, 4]]}'

@@ -76,6 +76,18 @@ _first_page = threading.Event()
 _warm = threading.Event()
 
 
+Headers = list[tuple[bytes, bytes]]
+
+
+def _without(headers: Any, *names: bytes) -> Headers:
+    return [h for h in headers if h[0].lower() not in names]
+
+
+def _below(base: str, name: str = "") -> str:
+    """The path of what the server has below its base path, with a slash at both ends."""
+    return "/" + "".join(f"{part}/" for part in (base.strip("/"), name) if part)
+
+
 class SecurityHeaders:
     """Adds the headers above to every answer over HTTP."""
 
@@ -88,8 +100,7 @@ class SecurityHeaders:
 
         async def with_headers(message: Message) -> None:
             if message["type"] == "http.response.start":
-                names = {name for name, _ in HEADERS}
-                kept = [h for h in message.get("headers", []) if h[0].lower() not in names]
+                kept = _without(message.get("headers", []), *(name for name, _ in HEADERS))
                 message = {**message, "headers": [*kept, *HEADERS]}
             await send(message)
 
@@ -104,7 +115,7 @@ class LostPages:
 
     def __init__(self, app: ASGIApp, base: str = "") -> None:
         self.app = app
-        self.base = f"/{base.strip('/')}/".replace("//", "/")
+        self.base = _below(base)
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         name = scope.get("path", "").removeprefix(self.base).removeprefix("/")
@@ -126,7 +137,7 @@ class Shell:
         if scope["type"] != "http" or scope["method"] != "GET" or b"text/html" not in asked.get(b"accept", b""):
             return await self.app(scope, receive, send)
         # asked for whole and plain: a page packed or "not modified" could not be added to
-        whole = [h for h in scope["headers"] if h[0] not in (b"accept-encoding", b"if-none-match", b"if-modified-since", b"range")]
+        whole = _without(scope["headers"], b"accept-encoding", b"if-none-match", b"if-modified-since", b"range")
         start: Message = {}
         body = b""
 
@@ -141,8 +152,8 @@ class Shell:
             headers = start.get("headers", [])
             if dict(headers).get(b"content-type", b"").startswith(b"text/html"):
                 body = body.replace(b"</body>", NOTICE.encode() + b"</body>")
-                stale = (b"content-length", b"etag", b"last-modified", b"accept-ranges")
-                headers = [*(h for h in headers if h[0].lower() not in stale), (b"content-length", str(len(body)).encode())]
+                headers = _without(headers, b"content-length", b"etag", b"last-modified", b"accept-ranges")
+                headers.append((b"content-length", str(len(body)).encode()))
             await send({**start, "headers": headers})
             await send({"type": "http.response.body", "body": body})
 
@@ -158,8 +169,8 @@ class Packed:
 
     def __init__(self, app: ASGIApp, base: str = "") -> None:
         self.app = app
-        self.folder = f"/{base.strip('/')}/static/".replace("//", "/")
-        self.kept: dict[str, tuple[list[tuple[bytes, bytes]], bytes]] = {}
+        self.folder = _below(base, "static")
+        self.kept: dict[str, tuple[Headers, bytes]] = {}
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         path = scope.get("path", "")
@@ -187,7 +198,7 @@ class Packed:
                 await send(message)
             return False
         body = await run_in_threadpool(gzip.compress, b"".join(part.get("body", b"") for part in parts), 6)
-        headers = [h for h in start["headers"] if h[0].lower() not in (b"content-length", b"accept-ranges")]
+        headers = _without(start["headers"], b"content-length", b"accept-ranges")
         packed = ((b"content-encoding", b"gzip"), (b"vary", b"Accept-Encoding"), (b"content-length", str(len(body)).encode()))
         self.kept[path] = ([*headers, *packed], body)
         return True

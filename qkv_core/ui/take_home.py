@@ -46,23 +46,23 @@ def box() -> None:
     screen = screens.of_session()
     with opened:
         short, ran, files = st.tabs([say(words.SCRIPT), say(words.SOURCE), say(words.FILES)])
+    values = state.values()
+    source = scripts.script(screen.page, values, values["lang"], screen.own).strip("\n")
     with short:
-        _short(screen)
+        _short(screen, source)
     with ran:
         _ran(screen)
     with files:
-        _files(screen)
+        _files(screen, source)
 
 
-def _short(screen: Screen) -> None:
-    values = state.values()
-    program = scripts.script(screen.page, values, values["lang"], screen.own)
-    if not program.strip():
+def _short(screen: Screen, source: str) -> None:
+    if not source:
         st.caption(say(words.NO_SCRIPT))
         return
     st.caption(say(words.SCRIPT_LEAD))
-    st.code(program, language="python")
-    _lesson_files(screen, "short")
+    st.code(source, language="python")
+    _lesson_files(screen, source, "short")
 
 
 def _ran(screen: Screen) -> None:
@@ -71,13 +71,13 @@ def _ran(screen: Screen) -> None:
         st.code(show.source(function), language="python")
 
 
-def _files(screen: Screen) -> None:
+def _files(screen: Screen, source: str) -> None:
     st.caption(say(words.FILES_LEAD))
     st.markdown(f"**{say(words.LESSON)}**")
     with st.container(horizontal=True, gap="small"):
         _button(words.HANDOUT, screen, "html", lambda: page_as_html(screen))
-    if scripts.parts(screen.page, state.values(), state.get("lang"), screen.own):
-        _lesson_files(screen, "files")
+    if source:
+        _lesson_files(screen, source, "files")
     if any(drawn for _, drawn in screen.places.values()):
         st.markdown(f"**{say(words.CHARTS)}**")
         with st.container(horizontal=True, gap="small"):
@@ -91,11 +91,11 @@ def _files(screen: Screen) -> None:
             _button(words.PT, screen, "pt", lambda: as_pt(screen))
 
 
-def _lesson_files(screen: Screen, place: str) -> None:
+def _lesson_files(screen: Screen, source: str, place: str) -> None:
     with st.container(horizontal=True, gap="small"):
         _button(words.PROGRAM, screen, "py", lambda: program(cells(screen)), place)
         _button(words.NOTEBOOK, screen, "ipynb", lambda: notebook(cells(screen)), place)
-        if scripts.OWN_FILE in scripts.script(screen.page, state.values(), state.get("lang"), screen.own):
+        if scripts.OWN_FILE in source:
             _button(words.OWN, screen, "pt", lambda: own_as_pt(screen), place, scripts.OWN_FILE)
 
 

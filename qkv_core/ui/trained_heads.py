@@ -29,7 +29,7 @@ class Opened:
     trainer: weakref.ref
     step: int
     plan: Plan
-    nets: dict[tuple[int, int], Trained | None] = field(default_factory=dict)
+    nets: dict[tuple[int, int], Trained] = field(default_factory=dict)
 
     @property
     def config(self) -> Any:

@@ -37,6 +37,8 @@ import sys
 import time
 from pathlib import Path
 
+from tests.bench._proc import status_mib
+
 os.environ.setdefault("MKL_CBWR", "AUTO,STRICT")         # rounding as in the app, read when torch is imported
 
 FOLDER = Path(__file__).parent
@@ -80,15 +82,6 @@ def ratio(case: dict) -> tuple[float, list[float], list[float]]:
         naive.append(seconds(case["naive"]) * case.get("naive_factor", 1))
         ours.append(seconds(case["ours"], at_least=0.05))
     return stats.median(a / b for a, b in zip(naive, ours)), naive, ours
-
-
-def status_mib(field: str) -> float:
-    """A memory line of /proc/self/status, in MiB; nan where there is no such file."""
-    try:
-        lines = Path("/proc/self/status").read_text().splitlines()
-    except OSError:
-        return float("nan")
-    return next(int(line.split()[1]) for line in lines if line.startswith(field + ":")) / 1024
 
 
 def memory_here(topic: str, index: int) -> float:

@@ -6,16 +6,15 @@ a real server has more room than this shows.
 
 from __future__ import annotations
 
-import os
 import re
 import statistics as stats
 import threading
 import time
-from pathlib import Path
 
 from streamlit.proto.BackMsg_pb2 import BackMsg
 from streamlit.proto.ForwardMsg_pb2 import ForwardMsg
 
+from tests.bench._proc import spent, status_mib
 from tests.bench._wire import Viewer
 from tests.bench.pages import serving
 
@@ -102,12 +101,6 @@ class Trainee(Viewer):
             self.answered[element.button.id.rsplit("-", 1)[-1]] = time.perf_counter()
 
 
-def resident(pid: int) -> float:
-    """MiB of a process."""
-    line = next(x for x in Path(f"/proc/{pid}/status").read_text().splitlines() if x.startswith("VmRSS"))
-    return int(line.split()[1]) / 1024
-
-
 def train_together(port: int, many: int) -> list[dict[str, str]]:
     """So many press Play; meanwhile another opens the pages, moves a slider, and one of the class presses Pause and Play."""
     end = threading.Event()
@@ -170,11 +163,12 @@ def train_long(port: int, pid: int) -> dict[str, str]:
     with Trainee(port, f"tr_until={LONG}&d_k=16") as trainee:
         trainee.press("tr_play")
         trainee.live(time.perf_counter() + 300, enough=EARLY)
-        early = resident(pid)
+        early = status_mib("VmRSS", pid)
         trainee.live(time.perf_counter() + 300, enough=LONG)
+        grown = status_mib("VmRSS", pid) - early
         return {
             "case": f"one viewer trains {trainee.step:,} steps: growth of the server's memory",
-            "target": "records only: at most 36", "extra MiB": f"{resident(pid) - early:.1f}", "note": f"since step {EARLY:,}; 60 runs; every step of every run is kept for looking back",
+            "target": "records only: at most 36", "extra MiB": f"{grown:.1f}", "note": f"since step {EARLY:,}; 60 runs; every step of every run is kept for looking back",
         }  # fmt: skip
 
 
@@ -193,12 +187,6 @@ def leave(port: int, pid: int) -> dict[str, str]:
         "case": "a tab closed while it trains: the server's work 2 s later", "target": "none",
         "measured": f"{100 * (spent(pid) - before) / 3:.1f} % of a core", "note": f"before: {100 * busy:.0f} %",
     }  # fmt: skip
-
-
-def spent(pid: int) -> float:
-    """Processor seconds of a process so far."""
-    fields = Path(f"/proc/{pid}/stat").read_text().rsplit(")", 1)[1].split()
-    return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
 
 
 def _row(case: str, target: str, seconds: list[float]) -> dict[str, str]:

@@ -28,6 +28,7 @@ from qkv_core.charts.base import RECT_CELLS, TEXT_CELLS, Look, nice_limit
 from qkv_core.heads import HEADS, HeadTrace
 from qkv_core.masks import build_mask, padding_mask
 from qkv_core.measures import effective_keys, entropy
+from qkv_core.records import Moment
 from qkv_core.text import Msg, frame, number
 from qkv_core.text import heads as words
 from qkv_core.text import training
@@ -177,6 +178,12 @@ def _other_net(ask: Ask, net: Trained | None) -> Ask:
 def scale_of(net: Trained) -> str:
     """The name of the divisor that a net was trained with."""
     return str(net.config.arms[net.arm].scale)
+
+
+@lru_cache(maxsize=64)
+def _moment(ask: Ask) -> Moment:
+    """What the net on screen sees and answers."""
+    return ask.net.moment(ask.example)
 
 
 def lens(ask: Ask) -> bool:
@@ -353,7 +360,7 @@ def _checks(ask: Ask, beside: Family, head: HeadTrace) -> tuple[tuple[str, float
         again = points * math.sqrt(core.D_K) / (ask.divisor * ask.tau)
         rows.append(("points", (again - trace.scaled).abs().max().item(), max(1e-4, 4e-6 * spread)))
     if ask.net and not lens(ask):
-        theirs = ask.net.moment(ask.example).weights[head.layer - 1][ask.number - 1]
+        theirs = _moment(ask).weights[head.layer - 1][ask.number - 1]
         sizes = trace.q.norm(dim=-1).max().item() * trace.k.norm(dim=-1).max().item() / (ask.divisor * ask.tau)
         rows.append(("net", (theirs - trace.weights).abs().max().item(), max(1e-5, 8 * torch.finfo(torch.float32).eps * sizes)))
     return tuple(rows)
@@ -795,7 +802,7 @@ def notices(run: Shown, i: int, lang: str) -> list[str]:
 
 def _net_notices(run: Shown, lang: str) -> list[str]:
     """What the net answers, and what its map can't say."""
-    net, moment = run.ask.net, run.ask.net.moment(run.ask.example)
+    net, moment = run.ask.net, _moment(run.ask)
     if net.net.task is None:
         return [words.NET_CAT_SAT(lang, loss=moment.loss), words.NET_NO_MEANING(lang)]
     said, right = (" ".join(tokens) for tokens in (moment.predicted, moment.answers))
@@ -1134,7 +1141,7 @@ def origin(run: Shown, lang: str, arms: Sequence[str] = ()) -> str:
     """Where the matrices of the head come from. arms: the names of those that were trained."""
     ask, head = run.ask, run.head
     if ask.net:
-        net, moment = ask.net, ask.net.moment(ask.example)
+        net, moment = ask.net, _moment(ask)
         return words.ORIGIN_TRAINED(
             lang, task=training.TASKS[net.config.task](lang), arm=arms[net.arm], run=net.seed + 1, seed=str(moment.seed),
             step=net.step, loss=moment.loss, layer=head.layer, head=ask.number,

@@ -16,7 +16,7 @@ import torch
 
 from qkv_core.nets import FROZEN
 from qkv_core.experiment import Config, score_factor
-from qkv_core.plan import KEYS, LIVE, Plan, plan, rate_changes
+from qkv_core.plan import plan
 from qkv_core.records import ArmCount, Moment, Records, wilson_interval
 from qkv_core.replay import Replay, look
 from qkv_core.training import Trainer, gradient_step
