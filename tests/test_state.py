@@ -41,3 +41,23 @@ def test_a_second_control_that_repeats_the_past_while_the_first_moves_is_an_echo
     assert not state.is_echo("tau", 1.15)
     session |= {"tau": 1.1}
     assert not state.is_echo("tau_page", 1.0)  # nothing else moved: somebody moved this one back
+
+
+def test_a_second_control_that_repeats_what_it_was_last_drawn_with_is_an_echo(session: dict[str, Any]) -> None:
+    """A quick hand: the run after 1.65 was cut off before it drew the second control, which we had set meanwhile."""
+    for widget in ("tau", "tau_page"):
+        state.drew(widget, 1.6)
+    state.drew("tau", 1.65)
+    session |= {"tau": 1.7, "tau_page": 1.6}
+    assert state.is_echo("tau_page", 1.6)
+    assert not state.is_echo("tau", 1.7)
+
+
+def test_of_two_controls_that_say_something_old_the_one_in_hand_is_believed(session: dict[str, Any]) -> None:
+    for tau in (1.0, 1.05, 1.1):
+        state.drew("tau", tau)
+        state.drew("tau_page", tau)
+    session |= {"tau": 1.05, "tau_page": 1.0}  # back and forth: both values were shown a moment ago
+    state.moved("tau")
+    assert state.is_echo("tau_page", 1.0)
+    assert not state.is_echo("tau", 1.05)

@@ -284,6 +284,7 @@ def _take(key: str, widget: str, after: Callable[[], None] | None = None) -> Non
     if state.is_stale(widget, value) or state.is_echo(widget, value):
         st.session_state[widget] = state.get(key)  # should a person have meant it, the message that says so still counts as a change
         return
+    state.moved(widget)
     if settings.everything()[key].legal(value):
         state.put(**{key: value})
         if after:

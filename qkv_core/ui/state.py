@@ -31,11 +31,13 @@ MOVES = "_moves"
 TICKING = "_ticking"
 REPLACED = "_replaced"
 DRAWN = "_drawn"
+IN_HAND = "_in_hand"
 
 STALE, ECHO = 3.0, 10.0
 """Seconds within which what a control showed before can still come back from a browser: by the clock, or with another's value."""
 LATELY = 32
 """How many such values are remembered of a control."""
+_NOTHING = object()
 
 
 def begin(page: str) -> None:
@@ -148,17 +150,27 @@ def drew(widget: str, value: Any) -> None:
     drawn[widget] = value
 
 
+def moved(widget: str) -> None:
+    """Remembers which control the viewer moved last."""
+    st.session_state[IN_HAND] = widget
+
+
 def is_echo(widget: str, value: Any) -> bool:
     """Does a control repeat what it showed a moment ago, in a message that another control's new value has sent?
 
     A browser sends all controls with each message, and has not yet seen what we set after the message before it. With a
-    key held down the second control of a setting would so undo the steps of the first.
+    key held down the second control of a setting would so undo the steps of the first. Where both say something old, as
+    when the first goes back and forth, the one in the viewer's hand is believed.
     """
-    if not _showed(widget, value, ECHO):
+    session = st.session_state
+    drawn = session.get(DRAWN, {})
+    if value != drawn.get(widget, _NOTHING) and not _showed(widget, value, ECHO):
         return False
     return any(
-        other != widget and (now := st.session_state.get(other, was)) != was and not _showed(other, now, ECHO)
-        for other, was in st.session_state.get(DRAWN, {}).items()
+        other != widget
+        and (now := session.get(other, was)) != was
+        and (other == session.get(IN_HAND) or not _showed(other, now, ECHO))
+        for other, was in drawn.items()
     )
 
 
