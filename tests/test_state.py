@@ -61,3 +61,15 @@ def test_of_two_controls_that_say_something_old_the_one_in_hand_is_believed(sess
     state.moved("tau")
     assert state.is_echo("tau_page", 1.0)
     assert not state.is_echo("tau", 1.05)
+
+
+def test_two_quick_steps_that_cancel_out_do_not_bring_back_the_second_control(
+    session: dict[str, Any], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    clock = iter((10.0, 10.1, 10.3, 10.3, 12.0, 12.0))
+    monkeypatch.setattr(state.time, "monotonic", lambda: next(clock))
+    session |= {"_drawn": {"tau": 1.4, "tau_page": 1.4}, "tau": 1.4, "tau_page": 1.35}
+    state.moved("tau")
+    state.replaced("tau_page", 1.35)
+    assert state.is_echo("tau_page", 1.35)  # 1.4, 1.45 and 1.4 again: the message says tau = 1.4, as the last one did
+    assert not state.is_echo("tau_page", 1.35)  # two seconds later it is a person's

@@ -8,6 +8,7 @@ history, so Back undoes it.
 
 from __future__ import annotations
 
+import math
 import time
 from collections.abc import Callable, Mapping
 from typing import Any
@@ -35,6 +36,8 @@ IN_HAND = "_in_hand"
 
 STALE, ECHO = 3.0, 10.0
 """Seconds within which what a control showed before can still come back from a browser: by the clock, or with another's value."""
+HASTE = 1.0
+"""Seconds that a hand needs, at the least, to go from one control to another."""
 LATELY = 32
 """How many such values are remembered of a control."""
 _NOTHING = object()
@@ -151,25 +154,29 @@ def drew(widget: str, value: Any) -> None:
 
 
 def moved(widget: str) -> None:
-    """Remembers which control the viewer moved last."""
-    st.session_state[IN_HAND] = widget
+    """Remembers which control the viewer moved last, and when."""
+    st.session_state[IN_HAND] = widget, time.monotonic()
 
 
 def is_echo(widget: str, value: Any) -> bool:
-    """Does a control repeat what it showed a moment ago, in a message that another control's new value has sent?
+    """Does a control repeat what it showed a moment ago, in a message that another control has sent?
 
     A browser sends all controls with each message, and has not yet seen what we set after the message before it. With a
     key held down the second control of a setting would so undo the steps of the first. Where both say something old, as
-    when the first goes back and forth, the one in the viewer's hand is believed.
+    when the first goes back and forth, the one in the viewer's hand is believed. Two quick steps of the first that cancel
+    out leave a message in which only the second seems to have moved; no hand changes controls that fast.
     """
     session = st.session_state
     drawn = session.get(DRAWN, {})
+    in_hand, at = session.get(IN_HAND, (None, -math.inf))
+    if widget != in_hand and time.monotonic() - at < HASTE and _showed(widget, value, STALE, by_us=True):
+        return True
     if value != drawn.get(widget, _NOTHING) and not _showed(widget, value, ECHO):
         return False
     return any(
         other != widget
         and (now := session.get(other, was)) != was
-        and (other == session.get(IN_HAND) or not _showed(other, now, ECHO))
+        and (other == in_hand or not _showed(other, now, ECHO))
         for other, was in drawn.items()
     )
 

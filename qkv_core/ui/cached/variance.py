@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import Any
 
 import numpy as np
@@ -31,6 +32,10 @@ LINEAR_PAIRS = 100_000
 """Most pairs through real layers: each token costs two products with matrices of up to 1024 x 1024."""
 FEW = 0.03
 """Tooltips of the curve stand at every d up to 32, and then this share apart."""
+POINTS = 257
+"""Points of the curve's picture, some four pixels apart: each costs the browser time at every step of a slider."""
+NAMED = 700
+"""The d_k above which the names of the lines stand."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -239,16 +244,25 @@ def curve(run: Study, d_k: int, axis: str) -> Curve:
             for name in ("unscaled", "low", "high"):
                 out[name] = out[name] / c.theory
         out["scaled"] = out["theory"] = out["theory_scaled"] = 1.0
-    kept = out[np.isfinite(out.unscaled) & ((out.unscaled > 0) | (axis == "linear"))].copy()
+    kept = out[np.isfinite(out.unscaled) & ((out.unscaled > 0) | (axis == "linear"))]
+    left_out = len(out) - len(kept)
+    kept = kept[kept.d_k.isin([*_spread_out(axis), NAMED, d_k])].copy()
     thinned = np.unique((np.geomspace(1, D_MAX, round(math.log(D_MAX) / FEW))).round()).astype(int)
     kept["tip"] = kept.d_k.isin([*range(1, 33), *thinned, d_k])
-    kept["last"] = kept.d_k == 700
+    kept["last"] = kept.d_k == NAMED
     low, high = 0.0, 0.0
     if axis == "log" and len(kept):
         shown = kept[["unscaled", "low", "scaled", "theory_scaled"]].min().min(), kept[["unscaled", "high"]].max().max()
         low = 10 ** (math.floor(4 * math.log10(shown[0] * 0.9)) / 4)
         high = 10 ** (math.ceil(4 * math.log10(shown[1] * 1.1)) / 4)
-    return Curve(kept, len(out) - len(kept), low, high)
+    return Curve(kept, left_out, low, high)
+
+
+@lru_cache
+def _spread_out(axis: str) -> tuple[int, ...]:
+    """The d_k that the picture draws: as many as a line of its width can tell apart. The table behind it has all."""
+    even = np.linspace(1, D_MAX, POINTS) if axis == "linear" else np.geomspace(1, D_MAX, POINTS)
+    return tuple(int(d) for d in np.unique(even.round()))
 
 
 # --- the question -------------------------------------------------------------------------------------------------
