@@ -288,7 +288,7 @@ def rope() -> None:
             run.frame,
             key="positions_rope",
             says=says,
-            caption=False,
+            beside=True,
             columns=words.ROPE_COLUMNS,
             data=run.frame.assign(arm_name=run.frame["arm"].map(arms)),
             n=n,

@@ -41,7 +41,6 @@ def weights_of(shown: cached.Row, size: int, key: str) -> None:
         frame,
         key=key,
         says=text.row_says(shown, size, tau, lang),
-        caption=False,
         columns=text.ROW_COLUMNS,
         data=frame.assign(arm=frame["name"], place=frame["key"] + 1)[list(text.ROW_COLUMNS)],
         keys=len(shown.unscaled.weights),
@@ -196,7 +195,7 @@ def divisor_lab() -> None:
             frame[["place", "std", "std_low", "std_high", "theory", "text", "chosen"]],
             key="saturation_lab",
             says=says,
-            caption=False,
+            beside=True,
             names=tuple(frame["name"]),
             x_title=say(text.STD),
         )

@@ -162,3 +162,29 @@ def test_a_second_control_that_still_says_what_it_showed_before_does_not_undo_th
     assert at.select_slider(key="tau").value == at.select_slider(key="tau_page").value == 3.0
     at.select_slider(key="tau").set_value(2.0).run()  # alone it is a person's choice
     assert at.select_slider(key="tau_page").value == 2.0
+
+
+@pytest.mark.parametrize(
+    "page, before, after",
+    [
+        ("home", {"tau": "1"}, {"tau": "1.05"}),
+        ("home", {"home_token": "0"}, {"home_token": "1"}),
+        ("variance", {"d_k": "64"}, {"d_k": "128"}),
+        ("saturation", {"d_k": "64"}, {"d_k": "128"}),
+        ("saturation", {"tau": "1"}, {"tau": "1.05"}),
+        ("heads", {"tau": "1"}, {"tau": "1.05"}),
+        ("positions", {"p_pos": "1"}, {"p_pos": "2"}),
+        ("positions", {"p_k": "1"}, {"p_k": "2"}),
+        ("complexity", {"x_n": "64"}, {"x_n": "128"}),
+    ],
+)
+def test_a_slider_moves_the_marks_of_a_picture_and_does_not_build_it_anew(
+    page: str, before: dict[str, str], after: dict[str, str]
+) -> None:
+    """A browser builds a chart anew when its specification or its name for screen readers changes."""
+
+    def pictures(**link: str) -> list[tuple[str, str]]:
+        return [(chart.proto.spec, chart.proto.alt) for chart in open_page(page, **link).get("vega_lite_chart")]
+
+    drawn = pictures(**before)
+    assert drawn and pictures(**after) == drawn

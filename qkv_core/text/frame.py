@@ -183,6 +183,7 @@ ABOUT_TEXT = Msg(
 )
 
 CHART = Msg(en="A chart; the sentence after it says what it shows.", es="Un gráfico; la frase que le sigue dice qué muestra.")
+CHART_BESIDE = Msg(en="A chart; the sentence beside it says what it shows.", es="Un gráfico; la frase que está al lado dice qué muestra.")
 DATA = Msg(en="The data behind this picture", es="Los datos de esta figura")
 DOWNLOAD = Msg(en="Download as CSV", es="Descargar como CSV")
 CODE = Msg(en="The code that ran", es="El código que se ejecutó")

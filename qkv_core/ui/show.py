@@ -45,6 +45,7 @@ def chart(
     height: Any = "content",
     on_select: Any = "ignore",
     caption: bool = True,
+    beside: bool = False,
     alt: str | None = None,
     **labels: Any,
 ) -> None:
@@ -62,10 +63,11 @@ def chart(
         columns: the table behind the chart; without it no table is drawn.
         data: another frame for that table, where the marks' own is not what a person wants to read.
         caption: without it `says` is the picture's name for screen readers, changes and all.
+        beside: the page itself writes `says` beside the picture, so it is no caption; the picture's name points to it.
         alt: another name for screen readers. What `says` tells should then stand in words beside it.
     """
     if alt is None:
-        alt = say(frame.CHART) if caption else _plain(says)
+        alt = say(frame.CHART_BESIDE) if beside else say(frame.CHART) if caption else _plain(says)
     names = frame_.column_names if hasattr(frame_, "column_names") else frame_.columns
     labelled = tuple(sorted(labels.items()))
     spec = _spec(draw, look(), labelled, tuple(names))
@@ -73,7 +75,7 @@ def chart(
     st.vega_lite_chart(
         frame_, spec, key=key, alt=alt, width=width, height=height, on_select=on_select
     )
-    if caption:
+    if caption and not beside:
         st.caption(says)
     if columns:
         behind(frame_ if data is None else data, columns, key=key)
