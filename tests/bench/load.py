@@ -101,8 +101,11 @@ class Trainee(Viewer):
             self.answered[element.button.id.rsplit("-", 1)[-1]] = time.perf_counter()
 
 
-def train_together(port: int, many: int) -> list[dict[str, str]]:
-    """So many press Play; meanwhile another opens the pages, moves a slider, and one of the class presses Pause and Play."""
+def train_together(port: int, many: int, when: str = "") -> list[dict[str, str]]:
+    """So many press Play; meanwhile another opens the pages, moves a slider, and one of the class presses Pause and Play.
+
+    when: said before each line, e.g. that nobody has opened the pages of this server yet.
+    """
     end = threading.Event()
     trainees = [Trainee(port, f"tr_until=20000&seed={n}&d_k=16") for n in range(many)]
     pressed: list[float] = []
@@ -146,9 +149,9 @@ def train_together(port: int, many: int) -> list[dict[str, str]]:
         trainee.socket.close()
     pace = [n / took for n in steps[1:]]  # the first of the class pauses now and then
     rows = [
-        _row(f"{many} train: another opens a page", "under 1,000 ms", opened),
-        _row(f"{many} train: another moves a slider of a page", "under 1,000 ms", moved),
-        _row(f"{many} train: Pause or Play answered", "under 250 ms", pressed),
+        _row(f"{when}{many} train: another opens a page", "under 1,000 ms", opened),
+        _row(f"{when}{many} train: another moves a slider of a page", "under 1,000 ms", moved),
+        _row(f"{when}{many} train: Pause or Play answered", "under 250 ms", pressed),
     ]
     if pace:
         rows.append({
@@ -204,4 +207,7 @@ def rows() -> list[dict[str, str]]:
         with Viewer(port) as viewer:
             viewer.run()
             time.sleep(6)
-        return [leave(port, pid), *train_together(port, 1), *train_together(port, CLASS), train_long(port, pid)]
+        return [
+            leave(port, pid), *train_together(port, 1, "pages never opened before, "), *train_together(port, 1),
+            *train_together(port, CLASS), train_long(port, pid),
+        ]  # fmt: skip
