@@ -28,6 +28,10 @@ def one_torch_thread() -> None:
 
     torch.set_num_threads(1)
 
+    from qkv_core.charts import base
+
+    base.VALIDATES = True  # every picture that a test draws
+
 
 def free_port() -> int:
     with socket.socket() as s:

@@ -233,13 +233,6 @@ def test_the_table_and_its_pictures_do_not_wait_for_the_count(monkeypatch: pytes
     assert at.button(key="complexity_measure")
 
 
-def test_after_the_warm_up_the_first_page_counts_and_differentiates_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
-    cached.warm_up(settings.defaults())
-    for name in ("flops", "reach", "measured_path", "memory_of_weights"):
-        monkeypatch.setattr(core, name, None)
-    page()
-
-
 # memory
 
 

@@ -187,9 +187,13 @@ def number_size(cols: int) -> alt.ExprRef:
     return alt.ExprRef(f"width / {cols} < {NARROWEST} ? 0 : min({LABEL_SIZE}, width / {cols} / 2.8)")
 
 
+VALIDATES = False
+"""Is a specification held against Vega-Lite's schema? That takes a third of its time; the tests do it."""
+
+
 def spec(chart: alt.Chart | alt.LayerChart | Any, look: Look) -> dict[str, Any]:
     """The Vega-Lite specification of a chart without its data, for st.vega_lite_chart(frame, spec)."""
-    out = chart.to_dict()
+    out = chart.to_dict(validate=VALIDATES)
     for name in ("data", "datasets", "config", "$schema"):
         out.pop(name, None)
     out["config"] = look.config()

@@ -34,6 +34,11 @@ NOTICES = {
 
 
 def main() -> None:
+    with server.page_run():
+        page()
+
+
+def page() -> None:
     st.set_page_config(page_title="QKV Lab", page_icon=ICON, layout="wide")
     st.html(STYLE)
     lang = state.language_hint()
@@ -61,7 +66,7 @@ def main() -> None:
     notices()
     lesson(name, chosen)
     state.write_address()
-    server.first_page_sent()
+    server.first_page_sent(state.get("lang"), st.context.theme.type == "dark")
 
 
 def menu(pages: dict) -> None:

@@ -13,7 +13,8 @@ import gzip
 import json
 import os
 import threading
-from collections.abc import AsyncIterator
+import time
+from collections.abc import AsyncIterator, Iterator
 from typing import Any
 from urllib.parse import parse_qsl, urlencode
 
@@ -30,6 +31,8 @@ from qkv_core.text import frame
 
 PATIENCE = 3.0
 """Seconds after start-up at which torch is warmed even if no page has been asked for."""
+PAUSE = 0.5
+"""Seconds between two lessons that are rehearsed in a language or theme that nobody has asked for yet."""
 
 MAX_VIEWERS = int(os.environ.get("QKV_MAX_VIEWERS", "200"))
 """Open pages at a time above which a newcomer is asked to wait; twice as many are refused."""
@@ -73,6 +76,8 @@ KEPT = {*settings.PAGES, "readyz"}
 """Names at the root that are ours."""
 
 _first_page = threading.Event()
+_first_look: dict[str, Any] = {}
+_lock, _waiting = threading.Lock(), [0]
 _warm = threading.Event()
 
 
@@ -225,6 +230,26 @@ class ViewerCount:
             ViewerCount.active -= 1
 
 
+@contextlib.contextmanager
+def page_run() -> Iterator[None]:
+    """Around each run of a page that somebody waits for."""
+    from qkv_core.ui import rehearsal
+
+    mine = 0 if rehearsal.is_on() else 1
+    with _lock:
+        _waiting[0] += mine
+    try:
+        yield
+    finally:
+        with _lock:
+            _waiting[0] -= mine
+
+
+def someone_waits() -> bool:
+    """Is a page being run for a viewer?"""
+    return _waiting[0] > 0
+
+
 def is_busy() -> bool:
     """Are more pages open than this server should carry at a time?"""
     return ViewerCount.active > MAX_VIEWERS
@@ -256,9 +281,11 @@ async def lifespan(app: Any) -> AsyncIterator[None]:
     yield
 
 
-def first_page_sent() -> None:
-    """Says that somebody has the words of a page on the screen, so that torch may load now."""
-    _first_page.set()
+def first_page_sent(lang: str, dark: bool) -> None:
+    """Says that somebody has the words of a page on the screen, so that torch may load now, and how they look."""
+    if not _first_page.is_set():
+        _first_look.update(lang=lang, dark=dark)
+        _first_page.set()
 
 
 def is_warm() -> bool:
@@ -267,10 +294,16 @@ def is_warm() -> bool:
 
 
 def _warm_up() -> None:
+    """Loads torch and rehearses each lesson as the first viewer sees it; then, with pauses, as others may."""
     _first_page.wait(PATIENCE)
-    from qkv_core.ui import cached  # imports torch, on one thread
+    from qkv_core.ui import cached, rehearsal  # imports torch, on one thread
 
-    cached.warm_up()
+    first = rehearsal.Look(**_first_look)
+    cached.warm_up(first, someone_waits)
     gc.collect()
     gc.freeze()  # what is imported now lives for good: no collection walks it again
     _warm.set()
+    for look in rehearsal.others(first):
+        for page in settings.PAGES:
+            time.sleep(PAUSE)
+            cached.rehearse(page, look, someone_waits)

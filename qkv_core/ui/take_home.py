@@ -11,7 +11,7 @@ import json
 import platform
 import urllib.parse
 import zipfile
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator
 from importlib.metadata import version
 from typing import Any
 

@@ -75,8 +75,8 @@ def first_click(page: str) -> tuple[float, float]:
 
 
 def key_presses(port: int, path: str, key: str) -> list[tuple[float, float]]:
-    """Milliseconds from a key press on a slider to the first new text of the main part, and to its last change of any
-    kind, marks of charts included, for PRESSES presses."""
+    """Milliseconds from a key press on a slider to the first new text of the main part (the slider's own apart), and to
+    the last change of any kind there, marks of charts included, for PRESSES presses."""
     from playwright.sync_api import sync_playwright
 
     with sync_playwright() as playwright:
@@ -86,17 +86,19 @@ def key_presses(port: int, path: str, key: str) -> list[tuple[float, float]]:
         page.wait_for_selector("[data-testid=stApp][data-test-script-state=notRunning]", timeout=60_000)
         page.wait_for_timeout(2000)
         page.evaluate(
-            """() => {
+            """key => {
                  addEventListener('keydown', () => {
                    window.pressed = performance.now(); window.last = window.first = 0
                  }, true);
                  new MutationObserver(all => {
                    window.last = performance.now();
-                   if (!window.first && all.some(one => one.type != 'attributes')) window.first = window.last;
+                   const new_ = one => one.type != 'attributes' && !one.target.parentElement?.closest('.st-key-' + key);
+                   if (!window.first && all.some(new_)) window.first = window.last;
                  })
                    .observe(document.querySelector('[data-testid=stMain]'),
                             {subtree: true, childList: true, characterData: true, attributes: true});
-               }"""
+               }""",
+            key,
         )
         slider = page.locator(f".st-key-{key} input[type=range]").first
         times = []

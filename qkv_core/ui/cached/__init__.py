@@ -5,26 +5,29 @@ Importing this package imports torch, so main.py does it only after the first wo
 """
 
 import logging
-from importlib import import_module
+from collections.abc import Callable
 
 import torch
 
-from qkv_core import settings
+from qkv_core.ui import rehearsal
 from qkv_core.ui.lessons import ORDER
+from qkv_core.ui.rehearsal import Look
 
 torch.set_num_threads(1)  # sessions share few cores; with two threads small operations wait at barriers
 
 
-def warm_up() -> None:
-    """Loads what the lessons use and computes each as it first appears, so that the first click finds everything ready."""
+def warm_up(look: Look, steps_aside: Callable[[], bool]) -> None:
+    """Loads what the lessons use and runs each as it first appears, so that the first click finds everything ready."""
     from qkv_core import device
 
     device.available()
     for name in ORDER:
-        try:
-            import_module(f"qkv_core.charts.{name}")
-            lesson = import_module(f"qkv_core.ui.cached.{name}")
-            if hasattr(lesson, "warm_up"):
-                lesson.warm_up(settings.defaults())
-        except Exception:  # one lesson that fails must not keep the others cold
-            logging.getLogger("qkv_lab").exception("warming %s up failed", name)
+        rehearse(name, look, steps_aside)
+
+
+def rehearse(page: str, look: Look, steps_aside: Callable[[], bool]) -> None:
+    """The same for one lesson; one that fails must not keep the others cold."""
+    try:
+        rehearsal.rehearse(page, look, steps_aside)
+    except Exception:
+        logging.getLogger("qkv_lab").exception("warming %s up failed", page)

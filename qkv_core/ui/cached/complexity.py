@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from typing import Any
 
 import pandas as pd
 import streamlit as st
@@ -26,16 +25,6 @@ GROWN = 4
 FACTORS = (2, 4, 16, 64)
 """How many times as long the sequence of the question is, and what may come of it."""
 CODE = (core.table_1, core.path_length, core.measured_path, core.flops, core.measure, core.fit_power, core.memory_of_weights)
-
-
-def warm_up(values: dict[str, Any]) -> None:
-    """Loads PyTorch's counter, which takes a second, and counts, differentiates and measures what is shown first."""
-    n, k, r, seed, heads, d_k = (values[key] for key in ("x_n", "x_k", "x_r", "seed", "heads", "d_k"))
-    counted(n, heads * d_k, k, r, heads)
-    paths_off(n, k, r, seed)
-    memory(n, heads, d_k, seed)
-    for layer in STACKS:
-        stack(layer, n, k, r, seed)
 
 
 @st.cache_data(show_spinner=False, max_entries=512)

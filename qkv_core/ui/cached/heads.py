@@ -1213,14 +1213,3 @@ def tensors(run: Shown) -> dict[str, Tensor]:
     found |= {"X": head.X, "W_q": head.W_q, "W_k": head.W_k, "W_v": head.W_v, "q": trace.q, "k": trace.k, "v": trace.v}
     steps = {"raw": trace.raw, "scaled": trace.scaled, "masked": trace.masked, "weights": trace.weights, "output": trace.output}
     return {**found, **steps}
-
-
-def warm_up(values: dict[str, Any]) -> None:
-    """What the page asks for first, with every setting at its default."""
-    shared = settings.Shared(**{s.key: values[s.key] for s in settings.SHARED})
-    first = asked(shared, values.__getitem__)
-    run, i = shown(first), values["h_row"]
-    prediction(run, i, shared.lang)
-    compare(first, second(first, values["h_cmp"], shared.lang, values.__getitem__))
-    together(first.family(), shared.seed)
-    reach(first, i)

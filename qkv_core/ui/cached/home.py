@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from typing import Any
 
 import pandas as pd
 import streamlit as st
@@ -148,8 +147,3 @@ CODE = (attention_trace, stable_softmax, triad.project)
 
 def _rows(x) -> tuple:
     return tuple(tuple(r) for r in x.tolist())
-
-
-def warm_up(values: dict[str, Any]) -> None:
-    """What the page asks for first, with every setting at its default."""
-    example(values["tau"], values["mask"], values["scale"])

@@ -7,7 +7,6 @@ import math
 import struct
 import zlib
 from dataclasses import dataclass
-from typing import Any
 
 import pandas as pd
 import streamlit as st
@@ -363,11 +362,3 @@ def rope(n: int, d: int, seed: int) -> Rope:
     frame = core.rope_scores(n, d, seed)
     gap = (frame["high"] - frame["low"]).groupby(frame["arm"]).max()
     return Rope(frame, core.rope_check(d, seed=seed), {arm: float(gap[arm]) for arm in charts.ARMS})
-
-
-def warm_up(values: dict[str, Any]) -> None:
-    """What the page asks for first, with every setting at its default."""
-    n, d, pos, k, pairs, seed = (values[key] for key in ("p_n", "p_d", "p_pos", "p_k", "p_pairs", "seed"))
-    picture(n, d, False), two_rows(d, pos, k), _lines(n, d, pairs), wave_table(n, d, pairs)
-    turn(n, d, pos, k, seed), dot_marks(n, d, k), examples(n, d, k), rope(n, d, seed)
-    nearest(n, d, k, values["p_noise"], seed), shuffled(values["p_order"])

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from typing import Any
 
 import pandas as pd
 import streamlit as st
@@ -327,13 +326,3 @@ def asked(found: Curve, d_k: int) -> Asked:
     answer = 0 if b[low] > a[high] else 1 if b[high] < a[low] else 2
     pairs = [(a[name], b[name]) for name in ("jacobian", "jacobian_low", "jacobian_high", "peak")]
     return Asked(d_k, then, *pairs, answer)
-
-
-def warm_up(values: dict[str, Any]) -> None:
-    """What the page asks for first, with every setting at its default."""
-    d_k, heads, seed, tau, n, trials = (values[key] for key in ("d_k", "heads", "seed", "tau", "s_keys", "s_trials"))
-    row(d_k, heads, n, seed, tau, values["scale"])
-    curve(n, trials, seed, tau)
-    lab(d_k, heads, n, trials, seed, tau)
-    same(d_k, n, seed, tau)
-    temperatures(d_k, n, trials, seed)

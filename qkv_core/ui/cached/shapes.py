@@ -309,11 +309,3 @@ def check_rows(
         ("merge", float(not found.merge_identity), 0.0),
         *always,
     )
-
-
-def warm_up(values: dict[str, Any]) -> None:
-    """What the page asks for first, with every setting at its default."""
-    sizes, seed = tuple(values[key] for key in "BTCH"), values["seed"]
-    walk(*sizes, seed)
-    order(*sizes, seed)
-    fused(*sizes[:3], seed)

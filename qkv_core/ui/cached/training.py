@@ -4,10 +4,9 @@ from __future__ import annotations
 
 import io
 import math
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from dataclasses import asdict, dataclass, replace
 from functools import lru_cache
-from typing import Any
 
 import numpy as np
 import pyarrow
@@ -16,7 +15,6 @@ import torch
 
 from qkv_core.nets import FROZEN
 from qkv_core.experiment import Config, score_factor
-from qkv_core.plan import plan
 from qkv_core.records import ArmCount, Moment, Records, wilson_interval
 from qkv_core.replay import Replay, look
 from qkv_core.training import Trainer, gradient_step
@@ -40,15 +38,6 @@ def own_rate(task: str) -> tuple[float, str]:
 
 def build(config: Config) -> Trainer:
     return Trainer.from_config(config)
-
-
-def warm_up(values: Mapping[str, Any]) -> None:
-    """Computes what the page shows first."""
-    config = plan(values).config
-    first(config).summary(POINTS)
-    for arm in range(len(config.arms)):
-        untrained(config, arm, 0, 0)
-    checks(None, config, 0, 0, config.d_k, config.tau)
 
 
 # what there is to see

@@ -523,8 +523,3 @@ def worst_sum(shapes: BatchShapes) -> float:
     if shapes.row_sum_min is None:
         return 0.0
     return max(1 - shapes.row_sum_min, shapes.row_sum_max - 1)
-
-
-def warm_up(values: dict[str, Any]) -> None:
-    """What the page asks for first, with every setting at its default."""
-    lesson(("cat", *(values[key] for key in ("t_x", "t_wq", "t_wk", "t_wv"))), values["tau"], values["mask"], values["t_n"], values["scale"])

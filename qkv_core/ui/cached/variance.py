@@ -6,7 +6,6 @@ import math
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import lru_cache
-from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -299,9 +298,3 @@ def question(run: Study, d_k: int) -> Question | None:
 
 CODE = (core.variance_study, core._partial_dots, core._sums, core.sample_variance, core.theory)
 """The functions that computed what is on screen."""
-
-
-def warm_up(values: dict[str, Any]) -> None:
-    """What the page asks for first, with every setting at its default."""
-    a = assumptions(values["v_dist"], values["v_mu"], values["v_rho"], values["v_lin"], values["v_c"], values["v_bias"])
-    study(values["v_n"], values["seed"], a, values["device"])
