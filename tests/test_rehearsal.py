@@ -74,5 +74,12 @@ def test_a_rehearsal_lets_viewers_pass_and_is_none_itself(running: None, monkeyp
     assert not server.someone_waits()
 
 
+def test_a_rehearsal_does_not_step_aside_for_ever(running: None, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(rehearsal, "PATIENCE", 0.1)
+    asked = []
+    rehearsal.rehearse("home", Look(), lambda: asked.append(1) or True)
+    assert 5 <= len(asked) <= 20
+
+
 def test_the_looks_that_nobody_asked_for_come_after_in_the_first_ones_language() -> None:
     assert rehearsal.others(Look("es", dark=True)) == [Look("es"), Look("en"), Look("en", dark=True)]

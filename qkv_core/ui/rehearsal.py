@@ -27,8 +27,9 @@ from streamlit.runtime.state import SessionState
 MAIN = str(Path(__file__).with_name("main.py"))
 NOBODY = "rehearsal"
 """The session of a run that no viewer sees."""
-LONGEST = 60.0
-"""Seconds that a run waits for viewers, and then may take."""
+PATIENCE, LONGEST = 10.0, 120.0
+"""Seconds for which a run steps aside in all, lest a viewer wait for something that it holds; and after which it is left alone."""
+STEP = 0.01
 
 
 @dataclass(frozen=True)
@@ -54,15 +55,17 @@ def is_on() -> bool:
 def rehearse(page: str, look: Look, steps_aside: Callable[[], bool] = lambda: False) -> None:
     """Runs a lesson once, with every setting at its default; returns when it has ended.
 
-    steps_aside: asked at each element; while it says so the run waits, at most LONGEST seconds in all.
+    steps_aside: asked at each element; while it says so the run waits, at most PATIENCE seconds in all.
     """
-    ended, patience = threading.Event(), time.monotonic() + LONGEST
+    ended, left = threading.Event(), PATIENCE
 
     def hear(sender: Any, event: ScriptRunnerEvent, **_: Any) -> None:
+        nonlocal left
         if event is ScriptRunnerEvent.SHUTDOWN:
             ended.set()
-        while event is ScriptRunnerEvent.ENQUEUE_FORWARD_MSG and steps_aside() and time.monotonic() < patience:
-            time.sleep(0.01)
+        while event is ScriptRunnerEvent.ENQUEUE_FORWARD_MSG and left > 0 and steps_aside():
+            time.sleep(STEP)
+            left -= STEP
 
     loop, scripts = asyncio.new_event_loop(), ScriptCache()
     try:
@@ -84,7 +87,7 @@ def rehearse(page: str, look: Look, steps_aside: Callable[[], bool] = lambda: Fa
         )
         runner.on_event.connect(hear, weak=False)
         runner.start()
-        ended.wait(2 * LONGEST)
+        ended.wait(LONGEST)
     finally:
         loop.close()
         if runtime.exists():
