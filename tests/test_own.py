@@ -239,7 +239,7 @@ def test_the_saturation_page_shows_any_row_of_own_tensors(lang: str, scale: str)
     expected = torch.softmax(given["k"][0, 1] @ given["q"][0, 1, 4] / by, -1)
     assert torch.allclose(torch.tensor(row.arm(row.chosen).weights), expected, atol=1e-6)
     assert saturation_words.own_says(saturation_core.own_rows(given["q"], given["k"], 0.5), 30, lang) in screen(at)
-    assert any(saturation_words.row_says(row, 4, 0.5, lang) == e.proto.alt for e in at.get("vega_lite_chart"))
+    assert saturation_words.row_says(row, 4, 0.5, lang) in screen(at)
 
 
 def test_one_key_and_huge_numbers_do_not_break_the_saturation_page() -> None:
