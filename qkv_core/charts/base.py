@@ -166,8 +166,8 @@ def matrix(
     base = alt.Chart(frame).encode(x=x, y=y, tooltip=tooltip)
     cells = base.mark_rect(cornerRadius=3).encode(
         color=alt.Color("value:Q", scale=colour_scale(look, symbol, limit, numbers), legend=None),
-        stroke=alt.condition("datum.chosen", alt.value(p.text), alt.value(mix(p.background, p.text, 0.12))),
-        strokeWidth=alt.condition("datum.chosen", alt.value(3), alt.value(1)),
+        stroke=alt.StrokeValue(mix(p.background, p.text, 0.12), condition={"test": "datum.chosen", "value": p.text}),
+        strokeWidth=alt.StrokeWidthValue(1, condition={"test": "datum.chosen", "value": 3}),
     )
     if pick:
         fields = ["row", "col", *({"turn"} & set(frame.columns))]
@@ -176,7 +176,7 @@ def matrix(
     if numbers and cols <= TEXT_CELLS:
         layers.append(
             base.mark_text(fontSize=number_size(cols), font="Source Sans, sans-serif").encode(
-                text="text:N", color=alt.value(p.text)
+                text=alt.Text("text:N"), color=alt.ColorValue(p.text)
             )
         )
     return alt.layer(*layers).properties(width=side * cols, height=height * rows)

@@ -102,12 +102,12 @@ def operations(
         now.mark_point(filled=True, size=150, opacity=1, stroke=p.background, strokeWidth=1.5).encode(
             y=y, color=channels["color"], shape=channels["shape"], tooltip=tooltip
         ),
-        cross.mark_rule(color=p.text, strokeWidth=1.5, strokeDash=[1, 4]).encode(y=foot, y2="operations:Q"),
+        cross.mark_rule(color=p.text, strokeWidth=1.5, strokeDash=[1, 4]).encode(y=foot, y2=alt.Y2("operations:Q")),
         cross.mark_point(filled=False, size=420, strokeWidth=2.5, color=p.text, opacity=1),
         *(
             cross.transform_filter(f"datum.n {side} {NARROW}")
             .mark_text(align=align, dx=dx, dy=-12, baseline="bottom", fontSize=LABEL_SIZE + 1, fontWeight=700, **ink)
-            .encode(y=foot, text="label:N")
+            .encode(y=foot, text=alt.Text("label:N"))
             for side, align, dx in (("<", "left", 8), (">=", "right", -8))
             for ink in ({"color": p.background, "stroke": p.background, "strokeWidth": 6, "strokeJoin": "round"}, {"color": p.text})
         ),
@@ -143,7 +143,7 @@ def stack(frame: pd.DataFrame, look: Look, *, layer: str, n: int, depth: int, x_
             ),
             color=alt.condition("datum.reached", alt.value(colour(p, layer)), alt.value(p.background)),
             stroke=alt.condition("datum.reached", alt.value(colour(p, layer)), alt.value(mix(p.background, p.text, 0.25))),
-            strokeWidth=alt.value(1),
+            strokeWidth=alt.StrokeWidthValue(1),
             tooltip=[
                 alt.Tooltip("depth:O", title=y_title),
                 alt.Tooltip("token:O", title=x_title),

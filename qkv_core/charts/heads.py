@@ -123,7 +123,7 @@ def matrix(
         )
     texts = every if numbers else every.transform_filter("datum.hidden")
     texts = texts.mark_text(fontSize=base.number_size(cols), font=FONT).encode(
-        text="text:N", color=alt.condition("datum.hidden", alt.value(p.muted), alt.value(p.text))
+        text=alt.Text("text:N"), color=alt.condition("datum.hidden", alt.value(p.muted), alt.value(p.text))
     )
     chart = alt.layer(cells, texts).properties(width=cell * cols, height=row_height * rows, autosize=FIT)
     return _many(chart, rows * cols if rows > base.TEXT_CELLS else 0)
@@ -153,14 +153,14 @@ def overview(
         alt.Chart(frame)
         .transform_filter("datum.row == 0")
         .mark_image(width=alt.ExprRef("width"), height=alt.ExprRef("height"), aspect=False, align="left", baseline="top")
-        .encode(x=alt.value(0), y=alt.value(0), url="url:N")
+        .encode(x=alt.value(0), y=alt.value(0), url=alt.Url("url:N"))
     )
     columns = alt.Chart(frame).transform_calculate(col="datum.row").mark_rect(opacity=0).encode(x=x)
     bands = rows.mark_rect(fillOpacity=0, fill=p.text).encode(
         x=alt.value(0),
         x2=alt.value("width"),
         stroke=alt.StrokeValue(value=None, condition=[{"test": "datum.mark > 0", "value": p.q}]),
-        strokeWidth=alt.value(2),
+        strokeWidth=alt.StrokeWidthValue(2),
         tooltip=[
             alt.Tooltip("row_label:N", title=row_title),
             alt.Tooltip("top_label:N", title=top_title),
@@ -202,28 +202,28 @@ def lines(
         .mark_rule(strokeCap="round")
         .encode(
             x=alt.X("x:Q", scale=across, axis=None),
-            x2="x2:Q",
+            x2=alt.X2("x2:Q"),
             y=alt.Y("from_row:Q", scale=down, axis=None),
-            y2="row:Q",
-            color=alt.value(p.weights),
+            y2=alt.Y2("row:Q"),
+            color=alt.ColorValue(p.weights),
             strokeWidth=alt.StrokeWidth("weight:Q", scale=alt.Scale(domain=[0, 1], range=[0.3, 16]), legend=None),
             opacity=alt.Opacity("weight:Q", scale=alt.Scale(domain=[0, 0.3], range=[0.25, 0.9], clamp=True), legend=None),
             tooltip=tooltip,
         )
     )
     named = {"text": "label:N", "tooltip": [alt.Tooltip("label:N", title=row_title)]}
-    asked = at(0.35, written(every.transform_filter("datum.query > 0"), "right", 700)).encode(color=alt.value(p.q), **named)
-    query = at(0.35, written(every.transform_filter("datum.query == 0"), "right")).encode(color=alt.value(p.muted), **named)
+    asked = at(0.35, written(every.transform_filter("datum.query > 0"), "right", 700)).encode(color=alt.ColorValue(p.q), **named)
+    query = at(0.35, written(every.transform_filter("datum.query == 0"), "right")).encode(color=alt.ColorValue(p.muted), **named)
     query = query.add_params(alt.selection_point(name="pick", fields=["row", "turn"], on="click", empty=False))
     key = at(0.65, written(every, "left")).encode(
-        text="label:N",
+        text=alt.Text("label:N"),
         color=alt.ColorValue(value=p.k, condition=[{"test": "datum.seen == 0", "value": p.muted}]),
         tooltip=tooltip,
     )
-    share = at(1, written(every, "right")).encode(text="share:N", color=alt.value(p.text))
+    share = at(1, written(every, "right")).encode(text=alt.Text("share:N"), color=alt.ColorValue(p.text))
     first = every.transform_filter("datum.row == 0")
     heads = [
-        at(place, written(first, align, 600), "top").encode(text=alt.value(title), color=alt.value(colour))
+        at(place, written(first, align, 600), "top").encode(text=alt.TextValue(title), color=alt.ColorValue(colour))
         for place, align, title, colour in ((0.35, "right", row_title, p.q), (0.65, "left", col_title, p.k), (1, "right", value_title, p.weights))
     ]
     step = LINE if count <= 40 else 19
@@ -253,11 +253,11 @@ def bars(
     y = alt.Y("weight:Q", title=value_title, scale=alt.Scale(domain=[0, top], nice=False), axis=alt.Axis(tickCount=4, format="~r"))
     tooltip = [alt.Tooltip("label:N", title=key_title), alt.Tooltip("text:N", title=value_title)]
     every = alt.Chart(frame).encode(x=x, tooltip=tooltip)
-    seen = every.transform_filter("datum.seen > 0").mark_bar(cornerRadiusEnd=2).encode(y=y, color=alt.value(p.symbol(symbol)))
+    seen = every.transform_filter("datum.seen > 0").mark_bar(cornerRadiusEnd=2).encode(y=y, color=alt.ColorValue(p.symbol(symbol)))
     hidden = (
         every.transform_filter("datum.seen == 0")
         .mark_text(text="×", fontSize=LABEL_SIZE, dy=-8, font=FONT)
-        .encode(y=alt.Y("weight:Q", title=value_title), color=alt.value(p.muted))
+        .encode(y=alt.Y("weight:Q", title=value_title), color=alt.ColorValue(p.muted))
     )
     return _many(alt.layer(seen, hidden).properties(height=150, autosize=FIT), 3 * n)
 
@@ -278,11 +278,11 @@ def ranked(
     x = alt.X("weight:Q", title=None, scale=scale, axis=None)
     zero = {"x": alt.X("zero:Q", scale=scale, axis=None)}
     size = LABEL_SIZE + 1
-    bar = every.transform_calculate(zero="0").mark_bar(cornerRadiusEnd=2).encode(x=x, x2="zero:Q", color=alt.value(p.weights))
+    bar = every.transform_calculate(zero="0").mark_bar(cornerRadiusEnd=2).encode(x=x, x2=alt.X2("zero:Q"), color=alt.ColorValue(p.weights))
     word = every.transform_calculate(zero="0").mark_text(align="right", dx=-8, fontSize=size, font=FONT, limit=150).encode(
-        text="label:N", color=alt.value(p.k), **zero
+        text=alt.Text("label:N"), color=alt.ColorValue(p.k), **zero
     )
-    share = every.mark_text(align="left", dx=6, fontSize=size, font=FONT).encode(x=x, text="short:N", color=alt.value(p.text))
+    share = every.mark_text(align="left", dx=6, fontSize=size, font=FONT).encode(x=x, text=alt.Text("short:N"), color=alt.ColorValue(p.text))
     return alt.layer(bar, word, share).properties(height=27 * count, autosize=FIT)
 
 
@@ -351,7 +351,7 @@ def parts(
     )
     right = every.transform_filter("datum.share >= 0").mark_text(align="left", dx=6, fontSize=LABEL_SIZE, font=FONT)
     left = every.transform_filter("datum.share < 0").mark_text(align="right", dx=-6, fontSize=LABEL_SIZE, font=FONT)
-    texts = [mark.encode(x=x, text="text:N", color=alt.value(p.text)) for mark in (right, left)]
+    texts = [mark.encode(x=x, text=alt.Text("text:N"), color=alt.ColorValue(p.text)) for mark in (right, left)]
     return alt.layer(bar, *texts).properties(height=30 * len(names), autosize=FIT)
 
 

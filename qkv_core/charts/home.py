@@ -58,27 +58,27 @@ def reading(
 
     def words(field: str, at: float, colour: str) -> alt.Chart:
         marks = rows.transform_calculate(at=str(at)).mark_text(align="right", fontSize=SIZE)
-        return marks.encode(x=x("at"), text=f"{field}:N", color=alt.value(colour))
+        return marks.encode(x=x("at"), text=alt.Text(f"{field}:N"), color=alt.ColorValue(colour))
 
     def heading(title: str, at: float, colour: str, align: str) -> alt.Chart:
         once = alt.Chart(frame).transform_filter("datum.col == 0").transform_calculate(at=str(at))
         marks = once.mark_text(align=align, fontSize=SIZE, baseline="bottom")
-        return marks.encode(x=x("at"), y=alt.value(-8), text=alt.value(title), color=alt.value(colour))
+        return marks.encode(x=x("at"), y=alt.value(-8), text=alt.TextValue(title), color=alt.ColorValue(colour))
 
     room = rows.transform_calculate(zero="0", one="1")
     seen, unseen = "datum.allowed", "!datum.allowed"
     layers = [
-        room.mark_bar(color=p.grid, cornerRadius=3).encode(x=x("zero"), x2="one:Q", tooltip=tips),
-        room.mark_bar(color=p.weights, cornerRadius=3).encode(x=x("zero"), x2="weight:Q", tooltip=tips),
+        room.mark_bar(color=p.grid, cornerRadius=3).encode(x=x("zero"), x2=alt.X2("one:Q"), tooltip=tips),
+        room.mark_bar(color=p.weights, cornerRadius=3).encode(x=x("zero"), x2=alt.X2("weight:Q"), tooltip=tips),
         rows.transform_filter(f"{seen} && datum.weight < 0.5")
         .mark_text(align="left", dx=8, fontSize=LARGE, fontWeight=600)
-        .encode(x=x("weight"), text="weight_text:N", color=alt.value(p.text)),
+        .encode(x=x("weight"), text=alt.Text("weight_text:N"), color=alt.ColorValue(p.text)),
         rows.transform_filter(f"{seen} && datum.weight >= 0.5")
         .mark_text(align="right", dx=-8, fontSize=LARGE, fontWeight=600)
-        .encode(x=x("weight"), text="weight_text:N", color=alt.value(p.background)),
+        .encode(x=x("weight"), text=alt.Text("weight_text:N"), color=alt.ColorValue(p.background)),
         rows.transform_filter(unseen)
         .mark_text(align="left", dx=8, fontSize=SIZE, fontStyle="italic")
-        .encode(x=x("weight"), text=alt.value(hidden), color=alt.value(p.text)),
+        .encode(x=x("weight"), text=alt.TextValue(hidden), color=alt.ColorValue(p.text)),
         words("raw_text", SCORE, p.scores),
         words("scaled_text", SCALED, p.scores),
         heading(score, SCORE, p.scores, "right"),

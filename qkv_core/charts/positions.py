@@ -94,18 +94,18 @@ def pattern(frame: pd.DataFrame, look: Look, *, n: int, d: int, x_title: str, y_
     )  # fmt: skip
     layers = [
         image.mark_point(opacity=0).encode(x=x, y=y, color=colour),
-        image.mark_image(aspect=False).encode(x=x, x2="x2:Q", y=y, y2="y2:Q", url="url:N"),
+        image.mark_image(aspect=False).encode(x=x, x2=alt.X2("x2:Q"), y=y, y2=alt.Y2("y2:Q"), url=alt.Url("url:N")),
     ]
     for kind, ink in _pair(p).items():
         row = whole.transform_filter(f"datum.kind == '{kind}'").encode(x=x, y=y)
         dash = DASH if kind == "there" else [1, 0]
         layers += [
-            row.mark_rule(color=p.background, strokeWidth=5, opacity=0.8).encode(x2="x2:Q"),
-            row.mark_rule(color=ink, strokeWidth=2.5, strokeDash=dash).encode(x2="x2:Q"),
+            row.mark_rule(color=p.background, strokeWidth=5, opacity=0.8).encode(x2=alt.X2("x2:Q")),
+            row.mark_rule(color=ink, strokeWidth=2.5, strokeDash=dash).encode(x2=alt.X2("x2:Q")),
             row.mark_text(
                 align="left", dx=8, dy=3 if kind == "here" else -3, baseline="bottom" if kind == "here" else "top",
                 fontSize=TITLE_SIZE, fontWeight=600, color=ink,
-            ).encode(x=alt.X("x2:Q", title=x_title), text="text:N"),
+            ).encode(x=alt.X("x2:Q", title=x_title), text=alt.Text("text:N")),
         ]  # fmt: skip
     return alt.layer(*layers).properties(height=430, autosize=FIT)
 
@@ -147,7 +147,7 @@ def clocks(frame: pd.DataFrame, look: Look, *, count: int, names: Names, degrees
         ),
     ]
     for field, dy in (("under", face / 2 + 14), ("below", face / 2 + 32)):
-        layers.append(faces.mark_text(dy=dy, fontSize=LABEL_SIZE, color=p.text).encode(text=f"{field}:N"))
+        layers.append(faces.mark_text(dy=dy, fontSize=LABEL_SIZE, color=p.text).encode(text=alt.Text(f"{field}:N")))
     return alt.layer(*layers).properties(height=height * rows, autosize=FIT)
 
 
@@ -181,7 +181,7 @@ def waves(frame: pd.DataFrame, look: Look, *, rows: int, n: int, x_title: str, n
         whole.transform_filter("datum.kind == 'wave'")
         .mark_line(strokeWidth=2)
         .encode(
-            detail="dim:N",
+            detail=alt.Detail("dim:N"),
             color=alt.Color("wave:N", scale=alt.Scale(domain=kinds, range=[p.text, p.muted]), legend=legend),
             strokeDash=alt.StrokeDash("wave:N", scale=alt.Scale(domain=kinds, range=[[1, 0], [5, 3]]), legend=legend),
         ),
@@ -194,8 +194,8 @@ def waves(frame: pd.DataFrame, look: Look, *, rows: int, n: int, x_title: str, n
         )
     named = whole.transform_filter("datum.kind == 'name'")
     font: dict[str, Any] = {"align": "left", "baseline": "middle", "fontSize": LABEL_SIZE, "dx": 4}
-    layers.append(named.mark_text(stroke=p.background, strokeWidth=6, color=p.background, **font).encode(text="text:N"))
-    layers.append(named.mark_text(color=p.text, **font).encode(text="text:N"))
+    layers.append(named.mark_text(stroke=p.background, strokeWidth=6, color=p.background, **font).encode(text=alt.Text("text:N")))
+    layers.append(named.mark_text(color=p.text, **font).encode(text=alt.Text("text:N")))
     return alt.layer(*layers).properties(height=96 * rows, autosize=FIT)
 
 
@@ -229,7 +229,7 @@ def dots(frame: pd.DataFrame, look: Look, *, n: int, x_title: str, y_title: str,
     ]
     layers = [
         whole.transform_filter("datum.chosen").mark_rule(color=p.muted, strokeWidth=1.5, strokeDash=[2, 3]),
-        whole.mark_area(color=p.scores, opacity=0.3).encode(y=y("low"), y2="high:Q"),
+        whole.mark_area(color=p.scores, opacity=0.3).encode(y=y("low"), y2=alt.Y2("high:Q")),
         *(
             both.transform_filter(f"datum.line == '{line}'")
             .mark_line(strokeWidth=width)
@@ -305,8 +305,8 @@ def rope(frame: pd.DataFrame, look: Look, *, n: int, x_title: str, y_title: str,
         alt.Tooltip("high:Q", title="max", format=".4f"),
     ]
     layers = [
-        whole.mark_area(opacity=0.25).encode(y=y("low"), y2="high:Q", color=colour),
+        whole.mark_area(opacity=0.25).encode(y=y("low"), y2=alt.Y2("high:Q"), color=colour),
         whole.mark_line(strokeWidth=2.5).encode(y=y("mean"), color=colour, strokeDash=dash),
-        whole.mark_rule(opacity=0, strokeWidth=6).encode(y=y("low"), y2="high:Q", tooltip=tips),
+        whole.mark_rule(opacity=0, strokeWidth=6).encode(y=y("low"), y2=alt.Y2("high:Q"), tooltip=tips),
     ]
     return alt.layer(*layers).properties(height=320, autosize=FIT)

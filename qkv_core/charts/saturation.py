@@ -58,8 +58,8 @@ def _written(marks: alt.Chart, ground: str, ink: Any, **font: Any) -> list[alt.C
     """Words on a ground of the page's own colour, so that a line behind them does not cross them."""
     font = {"fontSize": LABEL_SIZE + 1, "baseline": "middle", **font}
     return [
-        marks.mark_text(stroke=ground, strokeWidth=6, strokeJoin="round", **font).encode(color=alt.value(ground)),
-        marks.mark_text(**font).encode(color=alt.value(ink) if isinstance(ink, str) else ink),
+        marks.mark_text(stroke=ground, strokeWidth=6, strokeJoin="round", **font).encode(color=alt.ColorValue(ground)),
+        marks.mark_text(**font).encode(color=alt.ColorValue(ink) if isinstance(ink, str) else ink),
     ]
 
 
@@ -101,7 +101,7 @@ def weights(
     for left in (False, True):
         side = {"align": "right", "dx": -12} if left else {"align": "left", "dx": 12}
         named = all_marks.transform_filter(f"datum.label && {'' if left else '!'}datum.left").encode(
-            x=x, xOffset=offset, y=alt.Y("label_y:Q", title=y_title), text="label:N"
+            x=x, xOffset=offset, y=alt.Y("label_y:Q", title=y_title), text=alt.Text("label:N")
         )
         layers += _written(named, look.palette.background, channels["color"], fontWeight=700, **side)
     return alt.layer(*layers, stems, heads).properties(height=pixels, autosize=FIT)
@@ -153,7 +153,7 @@ def curve(
         rows.transform_aggregate(now="max(now)")
         .mark_rule(color=p.muted, strokeWidth=1.5)
         .encode(x=alt.X("now:Q", title=x_title)),
-        rows.mark_area(opacity=0.22, clip=True).encode(x=x, y=alt.Y("low:Q", title=None), y2="high:Q", color=fill),
+        rows.mark_area(opacity=0.22, clip=True).encode(x=x, y=alt.Y("low:Q", title=None), y2=alt.Y2("high:Q"), color=fill),
         rows.mark_line(strokeWidth=2.5).encode(x=x, y=y, color=fill, strokeDash=channels["strokeDash"]),
     ]
     points = rows.mark_point(filled=True, size=60, opacity=1) if marks else rows.mark_point(size=200, opacity=0)
@@ -183,7 +183,7 @@ def divisors(frame: pd.DataFrame, look: Look, *, names: tuple[str, ...], x_title
         return alt.X(f"{field}:Q", title=x_title, scale=scale, axis=axis)
 
     rows = alt.Chart(frame).encode(y=y)
-    size = alt.condition("datum.chosen", alt.value(260), alt.value(120))
+    size = alt.SizeValue(120, condition={"test": "datum.chosen", "value": 260})
     layers = [
         alt.Chart(frame).transform_aggregate(n="count()").transform_calculate(at="1")
         .mark_rule(color=p.muted, strokeWidth=2).encode(x=x("at")),
@@ -192,7 +192,7 @@ def divisors(frame: pd.DataFrame, look: Look, *, names: tuple[str, ...], x_title
         rows.mark_point(filled=True, opacity=1, color=p.scores).encode(x=x("std"), size=size),
     ]  # fmt: skip
     for where, side in (("datum.std < 30", {"align": "left", "dx": 16}), ("datum.std >= 30", {"align": "right", "dx": -16})):
-        named = rows.transform_filter(where).encode(x=x("std"), text="text:N")
+        named = rows.transform_filter(where).encode(x=x("std"), text=alt.Text("text:N"))
         layers += _written(named, p.background, p.text, **side)
     return alt.layer(*layers).properties(height=44 * len(names), autosize=FIT)
 

@@ -135,7 +135,7 @@ def path(frame: pd.DataFrame, look: Look, *, names: tuple[str, ...], places_titl
     words = base.transform_filter("datum.kind === 'block'").transform_calculate(
         mx="(datum.x + datum.x2) / 2", my="(datum.y + datum.y2) / 2"
     ).mark_text(fontSize=LABEL_SIZE, fontWeight=600, color=p.text, baseline="middle").encode(
-        x=alt.X("mx:Q", title=places_title), y=alt.Y("my:Q", title=None), text="text:N"
+        x=alt.X("mx:Q", title=places_title), y=alt.Y("my:Q", title=None), text=alt.Text("text:N")
     )
     ink = {"text": "text:N", "color": alt.Color("axis:N", scale=strong, legend=None)}
     notes = only("note", **ink).mark_text(fontSize=LABEL_SIZE, fontWeight=700, baseline="middle")
@@ -193,7 +193,7 @@ def memory(
         )
     )
     glyphs = base.mark_text(fontSize=15, fontWeight=700, baseline="middle").encode(
-        text="glyph:N",
+        text=alt.Text("glyph:N"),
         color=alt.condition("datum.part === 'element'", alt.value(p.background), alt.value(p.text)),
     )
     return alt.layer(cells, glyphs).properties(height=28 * lines, autosize=FIT)
@@ -231,8 +231,8 @@ def origin(
         stroke=alt.condition("datum.wrong", alt.value(p.wrong), alt.value(p.muted)),
         strokeWidth=alt.condition("datum.wrong", alt.value(2.5), alt.value(1)),
     )
-    big = base.mark_text(fontSize=19, fontWeight=600, dy=-8, color=p.text).encode(text="label:N")
-    small = base.mark_text(fontSize=14, dy=13, color=p.text).encode(text="channels:N")
+    big = base.mark_text(fontSize=19, fontWeight=600, dy=-8, color=p.text).encode(text=alt.Text("label:N"))
+    small = base.mark_text(fontSize=14, dy=13, color=p.text).encode(text=alt.Text("channels:N"))
     return alt.layer(cells, big, small).properties(height=56 * heads, autosize=FIT)
 
 

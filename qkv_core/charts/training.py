@@ -72,7 +72,7 @@ def lines(
     y = alt.Y("value:Q", title=y_title or None, scale=scale, axis=axis)
     rows = alt.Chart(frame)
     band = rows.mark_area(opacity=0.2, clip=True).encode(
-        x=x, y=alt.Y("low:Q", title=y_title or None, scale=scale, axis=axis), y2="high:Q", color=colour
+        x=x, y=alt.Y("low:Q", title=y_title or None, scale=scale, axis=axis), y2=alt.Y2("high:Q"), color=colour
     )
     line = rows.mark_line(strokeWidth=2.5, clip=True).encode(x=x, y=y, color=colour, strokeDash=dash)
     tooltip = [

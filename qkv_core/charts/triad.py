@@ -53,7 +53,7 @@ def strips(
             .encode(color=alt.Color("value:Q", scale=base.colour_scale(look, symbol, limit, True), legend=None))
         )
     text = whole.mark_text(fontSize=base.number_size(cols), font="Source Sans, sans-serif").encode(
-        text="text:N", color=alt.value(p.text)
+        text=alt.Text("text:N"), color=alt.ColorValue(p.text)
     )
     return (
         alt.layer(*layers, text).resolve_scale(color="independent").properties(width=cell * cols, height=38 * rows)
@@ -85,22 +85,22 @@ def hull(
     ]
     whole = alt.Chart(frame).encode(y=y)
     ranges = whole.transform_filter("datum.kind == 'range'").mark_rule(strokeWidth=6, opacity=0.35, strokeCap="round").encode(
-        x=x, x2="x2:Q", color=alt.value(p.v)
+        x=x, x2=alt.X2("x2:Q"), color=alt.ColorValue(p.v)
     )
     dots = whole.transform_filter("datum.kind == 'value'").mark_circle(opacity=1).encode(
         x=x,
         size=alt.Size("weight:Q", scale=alt.Scale(domain=[0, 1], range=[30, 620]), legend=None),
-        color=alt.value(p.v),
+        color=alt.ColorValue(p.v),
         tooltip=tips,
     )
     output = whole.transform_filter("datum.kind == 'output'").mark_point(
         shape="diamond", size=150, filled=True, stroke=p.background, strokeWidth=2, opacity=1
-    ).encode(x=x, color=alt.value(p.output), tooltip=tips)
+    ).encode(x=x, color=alt.ColorValue(p.output), tooltip=tips)
     layers = [ranges, dots, output]
     if labels:
         layers.append(
             whole.transform_filter("datum.kind == 'value'")
             .mark_text(dy=-19, fontSize=14, font="Source Sans, sans-serif")
-            .encode(x=x, text="token:N", color=alt.value(p.v))
+            .encode(x=x, text=alt.Text("token:N"), color=alt.ColorValue(p.v))
         )
     return alt.layer(*layers).properties(height=(56 if labels else 30) * channels + 80)

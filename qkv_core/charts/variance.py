@@ -35,14 +35,14 @@ def bells(frame: pd.DataFrame, look: Look, *, x_title: str, y_title: str, count_
         only("edge", "scaled").mark_line(**step, color=p.scaled, strokeWidth=1.5),
         only("edge", "unscaled").mark_area(**step, color=p.unscaled, opacity=0.25),
         only("edge", "unscaled").mark_line(**step, color=p.unscaled, strokeWidth=2.5, strokeDash=DASH),
-        only("predicted").mark_line(interpolate="monotone", color=p.theory, strokeWidth=1.2, clip=True).encode(detail="arm:N"),
+        only("predicted").mark_line(interpolate="monotone", color=p.theory, strokeWidth=1.2, clip=True).encode(detail=alt.Detail("arm:N")),
         only("exact")
         .mark_line(interpolate="monotone", color=p.theory, strokeWidth=2, strokeDash=[1, 3], clip=True)
-        .encode(detail="arm:N"),
+        .encode(detail=alt.Detail("arm:N")),
         only("bin")
         .mark_bar(opacity=0)
         .encode(
-            x2="x2:Q",
+            x2=alt.X2("x2:Q"),
             tooltip=[
                 alt.Tooltip("x:Q", title=x_title, format=".2f"),
                 alt.Tooltip("x2:Q", title="…", format=".2f"),
@@ -55,7 +55,7 @@ def bells(frame: pd.DataFrame, look: Look, *, x_title: str, y_title: str, count_
         layers.append(
             only("name", arm)
             .mark_text(align="left", dx=6, dy=-6, fontSize=TITLE_SIZE, fontWeight=600, color=colour)
-            .encode(text="text:N")
+            .encode(text=alt.Text("text:N"))
         )
     return alt.layer(*layers).properties(height=430)
 
@@ -108,7 +108,7 @@ def curve(
         ]
     layers = [
         whole.transform_filter("datum.chosen").mark_rule(color=p.muted, strokeWidth=1.5, strokeDash=[2, 3]),
-        whole.mark_area(color=p.unscaled, opacity=0.2).encode(y=y("low"), y2="high:Q"),
+        whole.mark_area(color=p.unscaled, opacity=0.2).encode(y=y("low"), y2=alt.Y2("high:Q")),
         whole.mark_line(color=p.unscaled, strokeWidth=3, strokeDash=DASH).encode(y=y("unscaled")),
         whole.mark_line(color=p.theory, strokeWidth=1.2).encode(y=y("theory")),
     ]
@@ -124,7 +124,7 @@ def curve(
         layers.append(
             whole.transform_filter("datum.last")
             .mark_text(align="right", dy=dy, fontSize=TITLE_SIZE, fontWeight=600, color=colour)
-            .encode(y=y(field), text=alt.value(name))
+            .encode(y=y(field), text=alt.TextValue(name))
         )
         layers.append(
             dots.mark_point(filled=True, size=110, opacity=1, color=colour, stroke=p.background, strokeWidth=2).encode(y=y(field))
