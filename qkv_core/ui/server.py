@@ -28,6 +28,7 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from qkv_core import settings
 from qkv_core.text import frame
+from qkv_core.ui import rehearsal
 
 PATIENCE = 3.0
 """Seconds after start-up at which torch is warmed even if no page has been asked for."""
@@ -233,8 +234,6 @@ class ViewerCount:
 @contextlib.contextmanager
 def page_run() -> Iterator[None]:
     """Around each run of a page that somebody waits for."""
-    from qkv_core.ui import rehearsal
-
     mine = 0 if rehearsal.is_on() else 1
     with _lock:
         _waiting[0] += mine
@@ -296,7 +295,7 @@ def is_warm() -> bool:
 def _warm_up() -> None:
     """Loads torch and rehearses each lesson as the first viewer sees it; then, with pauses, as others may."""
     _first_page.wait(PATIENCE)
-    from qkv_core.ui import cached, rehearsal  # imports torch, on one thread
+    from qkv_core.ui import cached  # imports torch, on one thread
 
     first = rehearsal.Look(**_first_look)
     cached.warm_up(first, someone_waits)

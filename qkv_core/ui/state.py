@@ -40,7 +40,6 @@ HASTE = 1.0
 """Seconds that a hand needs, at the least, to go from one control to another."""
 LATELY = 32
 """How many such values are remembered of a control."""
-_NOTHING = object()
 
 
 def begin(page: str) -> None:
@@ -171,7 +170,8 @@ def is_echo(widget: str, value: Any) -> bool:
     in_hand, at = session.get(IN_HAND, (None, -math.inf))
     if widget != in_hand and time.monotonic() - at < HASTE and _showed(widget, value, STALE, by_us=True):
         return True
-    if value != drawn.get(widget, _NOTHING) and not _showed(widget, value, ECHO):
+    last = widget in drawn and drawn[widget] == value
+    if not last and not _showed(widget, value, ECHO):
         return False
     return any(
         other != widget
