@@ -15,9 +15,11 @@ class Viewer:
     """One session. `run` asks for a page and waits until its script has finished."""
 
     def __init__(self, port: int) -> None:
+        # it doesn't listen while it thinks, so it must not be asked whether it is there
         self.socket = connect(
-            f"ws://127.0.0.1:{port}/_stcore/stream", subprotocols=["streamlit"], max_size=None, compression=None
-        )
+            f"ws://127.0.0.1:{port}/_stcore/stream", subprotocols=["streamlit"], max_size=None, compression=None,
+            ping_interval=None, close_timeout=1,
+        )  # fmt: skip
         self.widgets: dict[str, WidgetState] = {}
         self.ids: dict[str, str] = {}
         self.deltas: list[bytes] = []
