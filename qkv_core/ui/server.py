@@ -29,6 +29,7 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 from qkv_core import settings
 from qkv_core.text import frame
 from qkv_core.ui import rehearsal
+from qkv_core.ui.outbox import Outbox
 
 PATIENCE = 3.0
 """Seconds after start-up at which torch is warmed even if no page has been asked for."""
@@ -256,7 +257,8 @@ def is_busy() -> bool:
 
 def middleware() -> list[Middleware]:
     base = st.get_option("server.baseUrlPath") or ""
-    return [Middleware(SecurityHeaders), Middleware(LostPages, base=base), Middleware(Shell), Middleware(Packed, base=base), Middleware(ViewerCount)]
+    http = [Middleware(SecurityHeaders), Middleware(LostPages, base=base), Middleware(Shell), Middleware(Packed, base=base)]
+    return [*http, Middleware(ViewerCount), Middleware(Outbox)]
 
 
 def routes() -> list[Route]:

@@ -24,6 +24,7 @@ VALUES = "_values"
 PAGE = "_page"
 PROBLEMS = "_problems"
 SEEN = "_seen"
+WRITTEN = "_written"
 OWN_LANG = "_own_lang"
 PAGES = "_pages"
 TAKE_HOME = "take_home"
@@ -46,6 +47,7 @@ def begin(page: str) -> None:
     """Settles what the settings are for this run of `page`. Call before any control is drawn."""
     session = st.session_state
     raw = _address()
+    _arrived()
     fresh = VALUES not in session
     if fresh:
         session[OWN_LANG] = _browser_language()
@@ -210,12 +212,14 @@ def parameters(page: str, full: bool = False, **changes: Any) -> dict[str, str]:
 
 def write_address() -> None:
     """Makes the address say what is on the screen. Writes nothing when it already does, in whatever spelling: a shared
-    link with every value stays as it came, and Back from it leads where the viewer was."""
+    link with every value stays as it came, and Back from it leads where the viewer was. On a slow line the browser may yet
+    have to take an address that we wrote before; then the one that holds is written after it, although the browser has it."""
     wanted = {key: [token] for key, token in parameters(page()).items()}
     address = _address()
-    if address != wanted and not _says_the_screen(address):
+    on_its_way = st.session_state.get(WRITTEN) or wanted
+    if address != wanted and not _says_the_screen(address) or on_its_way != wanted:
         st.query_params.from_dict(wanted)
-        st.session_state[SEEN] = wanted
+        st.session_state[SEEN] = st.session_state[WRITTEN] = wanted
 
 
 def remember_pages(pages: dict[str, Any]) -> None:
@@ -237,6 +241,8 @@ def fragment(function: Callable[..., None]) -> Callable[..., None]:
 
     def body(*args: Any, **kwargs: Any) -> None:
         with screen.part(values) as alone:
+            if alone:
+                _arrived()
             function(*args, **kwargs)
         write_address()
         if alone and st.session_state.get(TAKE_HOME) and screen.of_session().moved(values()):
@@ -245,6 +251,12 @@ def fragment(function: Callable[..., None]) -> Callable[..., None]:
     body.__qualname__ = function.__qualname__
     body.__module__ = function.__module__
     return st.fragment(body)
+
+
+def _arrived() -> None:
+    """Has the browser taken the address that was written last? Asked before this run writes one."""
+    if st.session_state.get(WRITTEN) == _address():
+        st.session_state[WRITTEN] = None
 
 
 def _address() -> dict[str, list[str]]:

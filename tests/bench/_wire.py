@@ -19,7 +19,7 @@ class Viewer:
         self.socket = connect(
             f"ws://127.0.0.1:{port}/_stcore/stream", subprotocols=["streamlit"], max_size=None, compression=None,
             ping_interval=None, close_timeout=1,
-        )  # fmt: skip
+        ).__enter__()  # fmt: skip
         self.widgets: dict[str, WidgetState] = {}
         self.ids: dict[str, str] = {}
         self.deltas: list[bytes] = []
