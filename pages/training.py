@@ -358,6 +358,8 @@ st.fragment(inside, run_every=2 * every if every else None)()
 rule = say(text.RULES[config.task], loss=SOLVED_LOSS, accuracy=SOLVED_ACCURACY, batches=SOLVED_STEPS)
 st.markdown(rule)
 if not play.running:
+    if said := text.readable(cached.readable(here.trainer), phrases, cached.READABLE, cached.EXAMPLES, lang):
+        st.markdown(said)
     if play.step:
         state.page_link(
             "heads", say(text.TO_HEADS), icon=":material/visibility:", h_src="trained", h_arm=1, h_run=state.get("tr_run"),

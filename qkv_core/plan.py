@@ -19,7 +19,7 @@ FIRST, SECOND, THIRD = "first", "second", "third"
 MOST_D_K = 256
 HISTORY = 36 * 2**20
 """Bytes that the records of one training on this page may take."""
-MOST_SEEDS = {CAT_SAT: 256, "reverse": 64, "key_value": 64, "look_up": 32}
+MOST_SEEDS = {CAT_SAT: 256, "reverse": 64, "key_value": 64, "look_up": 32, "agreement": 64}
 """Seeds that one CPU core takes through a step within a tick, at d_k = 64."""
 
 KEYS = tuple(s.key for s in settings.PAGES["training"]) + ("d_k", "tau", "mask", "scale", "seed", "device")

@@ -107,6 +107,7 @@ PRESETS: Mapping[str, tuple[Preset, ...]] = MappingProxyType(
             Preset("large", {"d_k": 64}),
             Preset("look_up", {**_LOOK_UP}),
             Preset("layers", {**_LOOK_UP, "tr_kind": "layers"}),
+            Preset("agreement", {"tr_task": "agreement", "tr_opt": "adam", "tr_lr": 0.001, "tr_seeds": 12, "tr_until": 200}),
             Preset("too_fast", {"tr_lr": 5.0}),
             Preset(
                 "rescue",

@@ -397,7 +397,7 @@ PAGES: dict[str, tuple[Setting, ...]] = {
         Steps("p_noise", 0.0, 0, 30, 10),
     ),
     "training": (
-        Choice("tr_task", "cat_sat", ("cat_sat", "reverse", "key_value", "look_up")),
+        Choice("tr_task", "cat_sat", ("cat_sat", "reverse", "key_value", "look_up", "agreement")),
         Choice("tr_lr", 0.7, RATES),
         Choice("tr_opt", "sgd", ("sgd", "adam")),
         Choice("tr_seeds", 30, (1, 2, 4, 8, 12, 16, 30, 32, 64, 128, 256)),

@@ -29,6 +29,7 @@ class Task:
     chance: float, the accuracy of guessing. width: C, channels of the net. layers: attention layers it needs.
     causal: True where a token may only see itself and those before it.
     lr: float, a rate for Adam that works. draw: (Generator, n) -> tokens (n, T, 1 or 2), answers (n, answers).
+    subject: the places of the tokens that hold the answer, where they are the same in every example; else ().
     """
     key: str
     vocabulary: tuple[str, ...]
@@ -40,6 +41,7 @@ class Task:
     causal: bool
     lr: float
     draw: Callable[[Generator, int], tuple[Tensor, Tensor]]
+    subject: tuple[int, ...] = ()
 
 
 def task(key: str) -> Task:
@@ -108,9 +110,23 @@ def _look_up(g: Generator, n: int) -> tuple[Tensor, Tensor]:
 
 LOOK_UP_LENGTH = 10
 
+_NOUNS = ("key", "cat", "dog", "box", "keys", "cats", "dogs", "boxes")
+_WORDS = (*_NOUNS, "this", "these", "of", "near", "behind", "the", "is", "are", "…")
+
+
+def _agreement(g: Generator, n: int) -> tuple[Tensor, Tensor]:
+    """This key near the cats …: is or are? The verb follows the first noun, and the second may say otherwise."""
+    nouns = torch.randint(8, (n, 2), generator=g)
+    between = torch.randint(3, (n,), generator=g)
+    many = (nouns[:, 0] >= 4).long()
+    the, rest = (torch.full((n,), _WORDS.index(word)) for word in ("the", "…"))
+    tokens = torch.stack((8 + many, nouns[:, 0], 10 + between, the, nouns[:, 1], rest), 1)
+    return tokens[..., None], 14 + many[:, None]
+
 
 TASKS = {made.key: made for made in (
     Task("reverse", _LETTERS[:8], 8, 8, 1 / 8, 32, 1, False, 1e-2, _reverse),
     Task("key_value", (*_LETTERS[:8], *"0123456789"), 7, 1, 1 / 10, 32, 1, False, 1e-2, _key_value),
     Task("look_up", _LETTERS, LOOK_UP_LENGTH, 1, 1 / 16, 48, 2, True, 3e-3, _look_up),
+    Task("agreement", _WORDS, 6, 1, 1 / 2, 32, 1, False, 1e-3, _agreement, subject=(0, 1)),
 )}

@@ -25,6 +25,7 @@ TASKS = {
     "reverse": {"tr_lr": "0.01", "tr_opt": "adam", "d_k": "16", "tr_heads": "4"},
     "key_value": {"tr_lr": "0.01", "tr_opt": "adam", "d_k": "16"},
     "look_up": {"tr_lr": "0.003", "tr_opt": "adam", "d_k": "16", "tr_heads": "2"},
+    "agreement": {"tr_lr": "0.001", "tr_opt": "adam", "d_k": "16"},
 }
 LANGUAGES = ("en", "es")
 

@@ -91,6 +91,7 @@ CHANGES: dict[str, tuple[dict[str, Any], ...]] = {
         {**TOKENS, "tr_task": "look_up", "tr_kind": "init", "tr_layers": 3, "scale": "sqrt_dmodel", "d_k": 8, "tr_until": 20, "seed": 0},
         {**TOKENS, "tr_task": "reverse", "tr_seeds": 1, "tr_until": 1},
         {**TOKENS, "tr_task": "reverse", "d_k": 8, "tr_until": 21, "tr_lr": 0.02},
+        {**TOKENS, "tr_task": "agreement", "tr_lr": 0.001, "tr_until": 40},
     ),
     "complexity": ({}, {"x_n": 65536, "x_k": 1, "x_r": 4}, {"x_n": 1}, {"x_n": 27, "x_k": 3, "d_k": 8, "heads": 2, "x_r": 64}),
     "heads": (

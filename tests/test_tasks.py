@@ -65,6 +65,19 @@ def test_look_up_asks_for_the_letter_after_the_earlier_one():
         assert letters[letters.index(last) + 1] == answer
 
 
+def test_agreement_asks_for_the_verb_of_the_first_noun_whatever_the_second_says():
+    vocabulary, seen = task("agreement").vocabulary, set()
+    for tokens, (answer,) in zip(*examples("agreement")):
+        determiner, noun, between, the, other, end = (vocabulary[symbol] for symbol, in tokens)
+        many = {"keys": True, "cats": True, "dogs": True, "boxes": True, "key": False, "cat": False, "dog": False, "box": False}
+        assert determiner == ("these" if many[noun] else "this")
+        assert between in ("of", "near", "behind") and (the, end) == ("the", "…")
+        assert vocabulary[answer] == ("are" if many[noun] else "is")
+        seen.add((many[noun], many[other]))
+    assert len(seen) == 4
+    assert [vocabulary[tokens[i][0]] for i in task("agreement").subject] == [determiner, noun]
+
+
 @pytest.mark.parametrize("key", KEYS)
 def test_every_answer_is_about_as_frequent_as_chance_says(key):
     # n is 8,192 answers or eight times that; 5 standard errors of a share.

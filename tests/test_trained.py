@@ -16,7 +16,7 @@ from qkv_core.trained import Trained
 from qkv_core.training import Trainer
 
 ARMS = (Arm("first", "sqrt_dk"), Arm("second", "none"), Arm("third", "sqrt_dmodel", tau=0.5))
-SIZES = (("cat_sat", 8, 2, None), ("reverse", 16, 4, 2), ("key_value", 16, 1, None), ("look_up", 16, 2, None))
+SIZES = (("cat_sat", 8, 2, None), ("reverse", 16, 4, 2), ("key_value", 16, 1, None), ("look_up", 16, 2, None), ("agreement", 16, 1, None))
 
 
 def trainer(task: str, d_k: int, heads: int, layers: int | None, steps: int = 12, **more) -> Trainer:

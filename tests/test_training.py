@@ -70,7 +70,7 @@ def plan(**changes: Any) -> plans.Plan:
 
 
 @pytest.mark.parametrize("lang", ["en", "es"])
-@pytest.mark.parametrize("task", ["cat_sat", "reverse", "key_value", "look_up"])
+@pytest.mark.parametrize("task", ["cat_sat", "reverse", "key_value", "look_up", "agreement"])
 def test_a_cold_link_opens_in_both_languages_and_says_what_holds_before_the_first_step(lang: str, task: str) -> None:
     at = open_page("training", lang=lang, tr_task=task, tr_seeds="2", tr_lr="0.01", tr_opt="adam")
     assert_healthy(at)
@@ -428,6 +428,30 @@ def counts_of(key: str):
     return trainer, trainer.counts()
 
 
+def test_how_many_maps_point_to_the_subject_is_counted_by_hand_and_said_of_the_solved_alone() -> None:
+    at = open_page("training", tr_task="agreement", tr_opt="adam", tr_lr="0.01", tr_seeds="4", d_k="16", device="cpu", tr_until="60")
+    said = text.READABLE("en", least=cached.READABLE, n=cached.EXAMPLES, parts="").split(":")[0]
+    assert said not in screen(at)
+    for _ in range(60):
+        at = press(at, "tr_step")
+    trainer = player_of(at).trainer
+    counted = []
+    for arm, count in enumerate(trainer.counts()):
+        solved = [seed for seed in range(4) if trainer.records().solved[-1, arm, seed]]
+        shares = [
+            sum(trainer.at(arm=arm, seed=seed, example=n).weights[-1][0, -1, :2].sum().item() for n in range(32)) / 32 for seed in solved
+        ]
+        counted.append((sum(share >= 0.9 for share in shares), count.solved))
+    assert cached.readable(trainer) == tuple(counted) and counted[0][1] > 0
+    phrases = text.arm_names("scale", ("sqrt_dk", "none"), (), "en", text.WITH)
+    sentence = text.readable(counted, phrases, cached.READABLE, cached.EXAMPLES, "en")
+    assert sentence in screen(at)
+    assert (text.NOT_NEEDED("en") in sentence) == any(few < solved for few, solved in counted)
+    assert text.readable(((0, 0), (0, 0)), phrases, 0.9, 32, "en") == ""
+    assert text.NOT_NEEDED("es") not in text.readable(((2, 2), (0, 0)), phrases, 0.9, 32, "es")
+    assert cached.readable(Trainer("reverse", seeds=1, device="cpu")) == () == cached.readable(None)
+
+
 def overlaps(count, low: float, high: float) -> bool:
     return count.low <= high and low <= count.high
 
@@ -446,6 +470,10 @@ def test_the_presets_say_what_the_study_says() -> None:
     assert (two.solved, one.solved) == (12, 0)
     trainer, (with_scale, without, slower) = counts_of("rescue")
     assert with_scale.solved == 12 and slower.solved >= 10 and slower.low > without.high, (with_scale, without, slower)
+    trainer, counts = counts_of("agreement")
+    assert counts[0].solved >= 11 and counts[1].solved < counts[0].solved, counts
+    for (readable, solved), count in zip(cached.readable(trainer), counts):
+        assert solved == count.solved and 0 < readable < solved  # right answers, and not in every run a map that points there
     trainer, counts = counts_of("too_fast")
     assert all(c.diverged > 0 for c in counts)
     trainer, counts = counts_of("lesson")

@@ -15,6 +15,7 @@ from qkv_core.lockstep import MEASURES, build
 from qkv_core.masks import MASKS
 from qkv_core.nets import Net, forward, inputs, row_shares, sharpness, start
 from qkv_core.records import SOLVED_ACCURACY, SOLVED_LOSS, History
+from qkv_core.replay import look, on_the_subject
 from qkv_core.tasks import BLOCK, TASKS, batches, task
 from qkv_core.training import WITH_AND_WITHOUT, Arm, Config, Trainer, gradient_step, wilson_interval
 from qkv_core.triad import cat_sat
@@ -236,7 +237,7 @@ def by_hand(net, theta, tokens, factor):
 
 @pytest.mark.parametrize("optimizer", ["sgd", "adam"])
 @pytest.mark.parametrize("key, heads, layers", [("reverse", 4, 1), ("key_value", 1, 1), ("look_up", 2, 2),
-                                                ("look_up", 1, 1)])
+                                                ("look_up", 1, 1), ("agreement", 2, 1)])
 def test_a_run_is_what_the_net_written_by_hand_and_torch_optim_do(key, heads, layers, optimizer):
     arms = Arm("with"), Arm("without", scale=False, tau=1.5)
     trainer = small(key, arms=arms, heads=heads, layers=layers, optimizer=optimizer, lr=0.05, seeds=(4, 9),
@@ -777,6 +778,16 @@ def test_a_lower_rate_rescues_what_a_high_one_loses_without_the_scale():
     told = [interval(c) for c in trainer.counts()]
     assert high.solved == 12 and lost.solved == 0, told
     assert rescued.solved >= 10 and rescued.low > lost.high, told      # which seeds are late depends on how a machine rounds
+
+
+def test_where_the_answer_stands_is_asked_only_of_a_task_that_says_so():
+    config = Trainer("agreement", d_k=8, heads=2, seeds=2, device="cpu").config
+    theta = start(config.net(config.arms[0]), 1)
+    share = on_the_subject(config, 0, 1, theta, 5)
+    maps = [look(config, 0, 1, theta, 0, n).weights[-1][:, -1, :2].sum(-1).max() for n in range(5)]     # the best head
+    assert_close(share, sum(maps) / 5, 1e-6)
+    with pytest.raises(ValueError, match="stands in the same places; got 'reverse'"):
+        on_the_subject(Trainer("reverse", seeds=1, device="cpu").config, 0, 0, theta)
 
 
 @pytest.mark.parametrize("key", ["reverse", "key_value"])

@@ -50,6 +50,12 @@ TASKS = {
         en="Nine different letters, then one of them again: which letter came after it?",
         es="Nueve letras distintas y luego una de ellas otra vez: ¿qué letra la seguía?",
     ),
+    "agreement": Msg(
+        en="“this key near the cats …”, with words as numbers: 0 to 7 nouns (from 4 on plural), 8 this, 9 these, 10 to 12 of, near, behind, "
+        "13 the, 14 is, 15 are, 16 the end. The verb follows the first noun.",
+        es="«this key near the cats …», con las palabras como números: 0 a 7 nombres (desde 4, plurales), 8 this, 9 these, 10 a 12 of, near, "
+        "behind, 13 the, 14 is, 15 are, 16 el final. El verbo sigue al primer nombre.",
+    ),
 }
 BATCHES = Msg(
     en="Batches of 16 steps are drawn together. A token is a row with 1 for each of its symbols and 1 for its place.",
@@ -106,6 +112,12 @@ DRAWS = {
     letters = torch.rand(n, 16, generator=g).argsort(1)[:, :9]
     asked = torch.randint(8, (n, 1), generator=g)
     return one_hot(torch.cat((letters, letters.gather(1, asked)), 1), symbols), letters.gather(1, asked + 1)""",
+    "agreement": """
+    nouns = torch.randint(8, (n, 2), generator=g)
+    between = 10 + torch.randint(3, (n,), generator=g)
+    many = (nouns[:, 0] >= 4).long()
+    words = (8 + many, nouns[:, 0], between, torch.full((n,), 13), nouns[:, 1], torch.full((n,), 16))
+    return one_hot(torch.stack(words, 1), symbols), 14 + many[:, None]""",
 }
 BATCHES_CODE = """
 one_hot = torch.nn.functional.one_hot

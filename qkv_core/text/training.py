@@ -21,6 +21,7 @@ TASKS = {
     "reverse": Msg(en="reverse 8 letters", es="invertir 8 letras"),
     "key_value": Msg(en="key-value recall", es="recordar clave y valor"),
     "look_up": Msg(en="look-up: A B … A → ?", es="búsqueda: A B … A → ?"),
+    "agreement": Msg(en="agreement: these cats … → are", es="concordancia: these cats … → are"),
 }
 TASK_HELP = Msg(
     en="What every run has to learn. A new task brings the learning rate and the optimizer that suit it.",
@@ -48,6 +49,12 @@ RULES = {
         "examples in a row.",
         es="Letras y luego una de ellas otra vez: ¿cuál la seguía? **Resuelto**: {accuracy:.0%} de aciertos en {batches} lotes "
         "seguidos de ejemplos nuevos.",
+    ),
+    "agreement": Msg(
+        en="“this key near the cats …”: *is* or *are*? The verb follows the first noun; the second only misleads. **Solved**: "
+        "{accuracy:.0%} right over {batches} batches of new examples in a row.",
+        es="«this key near the cats …»: ¿*is* o *are*? El verbo sigue al primer nombre; el segundo solo confunde. **Resuelto**: "
+        "{accuracy:.0%} de aciertos en {batches} lotes seguidos de ejemplos nuevos.",
     ),
 }
 LR = Msg(en="Learning rate", es="Tasa de aprendizaje")
@@ -332,6 +339,17 @@ RUN = Msg(en="Run shown", es="Entrenamiento mostrado")
 EXAMPLE = Msg(en="Example shown", es="Ejemplo mostrado")
 HEAD = Msg(en="Head shown", es="Cabeza mostrada")
 EXAMPLE_HELP = Msg(en="Examples that are never trained on.", es="Ejemplos con los que nunca se entrena.")
+READABLE = Msg(
+    en="How many of the runs that solved it give the two words of the subject at least {least:.0%} of the last row, averaged over {n} "
+    "examples: {parts}.",
+    es="Cuántos de los que lo resolvieron dan a las dos palabras del sujeto al menos el {least:.0%} de la última fila, en promedio de {n} "
+    "ejemplos: {parts}.",
+)
+READABLE_PART = Msg(en="{who} **{readable}** of {solved}", es="{who}, **{readable}** de {solved}")
+NOT_NEEDED = Msg(
+    en="The others answer as well: a right answer does not need a map that one can read.",
+    es="Los demás también aciertan: para acertar no hace falta un mapa que se pueda leer.",
+)
 REPLAYED = Msg(
     en="Step {step:,} is the nearest one kept for so long a run.",
     es="El paso {step:,} es el más cercano que se conserva en un entrenamiento tan largo.",
@@ -411,9 +429,9 @@ LIMIT = {
     ),
     "meaning": Msg(
         en="The map of “The cat sat” carries no meaning: X has rank 3, so W_v alone can reach the target with almost any weights. It shows "
-        "mechanics. The other tasks have a rule that the map must find.",
+        "mechanics. Reversing, recall and look-up have a rule that the map must find; agreement can be right without a map that one can read.",
         es="El mapa de «The cat sat» no tiene significado: X tiene rango 3, así que W_v sola puede alcanzar el objetivo con casi cualquier peso. "
-        "Enseña la mecánica. Las otras tareas tienen una regla que el mapa debe encontrar.",
+        "Enseña la mecánica. Invertir, recordar y buscar tienen una regla que el mapa debe hallar; la concordancia puede acertar sin un mapa legible.",
     ),
     "toy": Msg(
         en="These are attention-only toys: no MLP, no norm, no warm-up. Real models have other cures beside the scale.",
@@ -471,6 +489,13 @@ TRY = {
     "layers": (
         Msg(en="Two layers find it, one can’t", es="Dos capas lo hallan, una no puede"),
         Msg(en="Both arms have the scale; the second has one layer only. This is the control.", es="Ambos brazos tienen la escala; el segundo tiene una sola capa. Es el control."),
+    ),
+    "agreement": (
+        Msg(en="Right, but not readable", es="Acierta, pero no se lee"),
+        Msg(
+            en="Does the verb follow the right noun? Most runs answer well; look at the last row of several of them.",
+            es="¿Sigue el verbo al nombre correcto? La mayoría acierta; mire la última fila de varios.",
+        ),
     ),
     "too_fast": (
         Msg(en="Too fast: it diverges", es="Demasiado rápido: diverge"),
@@ -547,6 +572,18 @@ def apart(counts: Sequence[Any]) -> int:
     """Which of the first two arms solved clearly more: 0, 1, or 2 where their intervals overlap."""
     a, b = counts[:2]
     return 0 if a.low > b.high else 1 if b.low > a.high else 2
+
+
+def readable(counts: Sequence[tuple[int, int]], phrases: Sequence[str], least: float, n: int, lang: str) -> str:
+    """How many solved runs of each arm have a map that points to the subject; "" where there is no subject or none is solved.
+
+    counts: (readable, solved) of each arm, or nothing.
+    """
+    parts = [READABLE_PART(lang, who=phrase, readable=few, solved=solved) for (few, solved), phrase in zip(counts, phrases) if solved]
+    if not parts:
+        return ""
+    said = READABLE(lang, least=least, n=n, parts=(", " if lang == "en" else "; ").join(parts))
+    return f"{said} {NOT_NEEDED(lang)}" if any(few < solved for few, solved in counts) else said
 
 
 def verdict(counts: Sequence[Any], going: bool, lang: str) -> str:

@@ -16,7 +16,8 @@ import torch
 from qkv_core.nets import FROZEN
 from qkv_core.experiment import Config, score_factor
 from qkv_core.records import ArmCount, Moment, Records, wilson_interval
-from qkv_core.replay import Replay, look
+from qkv_core.replay import Replay, look, on_the_subject
+from qkv_core.tasks import TASKS
 from qkv_core.training import Trainer, gradient_step
 from qkv_core.triad import cat_sat
 from qkv_core.ui.player import Player
@@ -28,6 +29,8 @@ POINTS, FEW = 300, 100
 LARGE = 1e4
 """A loss above this is on its way to infinity and would flatten the picture; it is counted instead of drawn."""
 CSV_ROWS = 300_000
+READABLE = 0.9
+"""The share of its row from which a map is said to point to the subject."""
 
 
 def own_rate(task: str) -> tuple[float, str]:
@@ -81,6 +84,18 @@ def lines(summary, measure: str, log: bool, points: int = POINTS) -> tuple[pyarr
     for arm in arms:
         last[np.flatnonzero(kept["arm"] == arm)[-1:]] = True
     return pyarrow.table({**kept, "last": last}), int((thinned & ~good).sum())
+
+
+def readable(trainer: Trainer | None) -> tuple[tuple[int, int], ...]:
+    """(runs whose map points to the subject, runs) of the solved ones of each arm; () where the task has no subject."""
+    if trainer is None or not trainer.step or not getattr(TASKS.get(trainer.config.task), "subject", ()):
+        return ()
+    out = []
+    for arm, row in enumerate(trainer.records(trainer.step - 1).solved[0].tolist()):
+        seeds = [seed for seed, solved in enumerate(row) if solved]
+        shares = (on_the_subject(trainer.config, arm, seed, trainer.weights_at(arm=arm, seed=seed)[1], EXAMPLES) for seed in seeds)
+        out.append((sum(share >= READABLE for share in shares), len(seeds)))
+    return tuple(out)
 
 
 def average_gradient(records: Records, arm: int) -> float:
