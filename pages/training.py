@@ -235,7 +235,8 @@ def inside() -> None:
 
 def maps(code: str, name: str, mark: str, moment) -> None:
     T = len(moment.tokens)
-    cell = 76 if T <= 3 else 30 if T < 10 else 23
+    words = max(map(len, moment.tokens)) > 3
+    cell = 76 if T <= 3 else 62 if words else 30 if T < 10 else 23
     head = min(state.get("tr_head"), moment.weights[0].shape[0]) - 1
     for layer, weights in enumerate(moment.weights):
         with st.container(width=cell * T + 96, gap="xxsmall"):
@@ -258,7 +259,7 @@ def maps(code: str, name: str, mark: str, moment) -> None:
                 col_title=say(text.KEYS),
                 value_title=say(text.WEIGHT),
                 cell=cell,
-                row_height=56 if T <= 3 else 26,
+                row_height=56 if T <= 3 else 26 + 90 // T,  # the picture's height holds the axis too
                 numbers=T <= 3,
             )
 

@@ -413,6 +413,12 @@ def test_a_preset_begins_at_once_and_its_words_exist() -> None:
 
 
 @pytest.mark.parametrize("preset", PRESETS["training"], ids=lambda p: p.key)
+def test_a_preset_runs_to_its_own_pause_and_not_to_that_of_the_settings_before(preset) -> None:
+    at = press(open_page("training", **{**FAST, "tr_until": "7"}), f"try_training_{preset.key}")
+    assert player_of(at).goal == preset.complete("training")["tr_until"]
+
+
+@pytest.mark.parametrize("preset", PRESETS["training"], ids=lambda p: p.key)
 def test_every_preset_trains(preset) -> None:
     made = plans.plan({k: preset.complete("training").get(k, settings.defaults()[k]) for k in plans.KEYS})
     assert not [n for n in made.notes if n.code not in ("alone",)]

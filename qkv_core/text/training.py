@@ -21,7 +21,7 @@ TASKS = {
     "reverse": Msg(en="reverse 8 letters", es="invertir 8 letras"),
     "key_value": Msg(en="key-value recall", es="recordar clave y valor"),
     "look_up": Msg(en="look-up: A B … A → ?", es="búsqueda: A B … A → ?"),
-    "agreement": Msg(en="agreement: these cats … → are", es="concordancia: these cats … → are"),
+    "agreement": Msg(en="agreement: is or are?", es="concordancia: ¿is o are?"),
 }
 TASK_HELP = Msg(
     en="What every run has to learn. A new task brings the learning rate and the optimizer that suit it.",
@@ -528,7 +528,7 @@ def answers_table(moments: Sequence[Any], names: Sequence[str], lang: str) -> tu
         return head, rows
     asked = first.tokens[-first.rows :]
     return head, [
-        [f"{i + 1}. {token}" if len(asked) > 1 else f"{token} → ?", first.answers[i], *(_answer(m, i, lang) for m in moments)]
+        [f"{i + 1} · {token}" if len(asked) > 1 else f"{token} → ?", first.answers[i], *(_answer(m, i, lang) for m in moments)]
         for i, token in enumerate(asked)
     ]
 

@@ -105,6 +105,7 @@ def start() -> None:
     """Drops the run on screen and begins the one that the settings ask for."""
     mine = player.of(PAGE)
     mine.reset()
+    mine.until, mine.speed = state.get("tr_until"), state.get("tr_speed")  # the next run of the page is too late: play sets its goal now
     mine.play()
 
 
