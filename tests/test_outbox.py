@@ -12,6 +12,7 @@ from typing import Any
 
 import pytest
 from streamlit.proto.BackMsg_pb2 import BackMsg
+from streamlit.proto.ForwardMsg_pb2 import ForwardMsg
 from websockets.exceptions import ConnectionClosed
 
 from qkv_core.ui import outbox
@@ -101,7 +102,9 @@ def test_too_much_ends_the_connection_as_soon_as_it_takes_something_again(monkey
         await send(told(99))
         await a_while()
 
-    assert [message.get("code") for message in served(app).took] == [outbox.TOO_SLOW]
+    last, end = served(app).took
+    assert ForwardMsg.FromString(last["bytes"]).session_status_changed.script_is_running
+    assert end["code"] == outbox.TOO_SLOW
 
 
 def test_a_connection_that_is_lost_neither_fails_the_app_nor_keeps_it() -> None:

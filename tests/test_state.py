@@ -14,7 +14,7 @@ from qkv_core.ui import state
 def session(monkeypatch: pytest.MonkeyPatch) -> dict[str, Any]:
     """A viewer's session; `session["by"]` are the parts of the page that redraw in this run."""
     values: dict[str, Any] = {"by": []}
-    monkeypatch.setattr(state, "st", SimpleNamespace(session_state=values))
+    monkeypatch.setattr(state, "st", SimpleNamespace(session_state=values, context=SimpleNamespace(headers={})))
     monkeypatch.setattr(state, "get_script_run_ctx", lambda: SimpleNamespace(fragment_ids_this_run=values["by"]))
     return values
 
@@ -73,3 +73,19 @@ def test_two_quick_steps_that_cancel_out_do_not_bring_back_the_second_control(
     state.replaced("tau_page", 1.35)
     assert state.is_echo("tau_page", 1.35)  # 1.4, 1.45 and 1.4 again: the message says tau = 1.4, as the last one did
     assert not state.is_echo("tau_page", 1.35)  # two seconds later it is a person's
+
+
+def test_after_a_new_connection_a_control_that_repeats_the_past_is_an_echo_however_long_it_took_and_a_new_value_is_not(
+    session: dict[str, Any], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    clock = [0.0]
+    monkeypatch.setattr(state.time, "monotonic", lambda: clock[0])
+    for tau in (1.0, 1.15, 1.5):
+        state.drew("tau", tau)
+        state.drew("tau_page", tau)
+    clock[0] = 100.0
+    session |= {"tau": 1.5, "tau_page": 1.15}
+    assert not state.is_echo("tau_page", 1.15)  # somebody moved it back
+    state.st.context.headers["Sec-WebSocket-Key"] = "another"
+    assert state.is_echo("tau_page", 1.15)
+    assert not state.is_echo("tau_page", 1.7)  # moved before the connection ended, and heard only now

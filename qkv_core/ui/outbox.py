@@ -5,7 +5,8 @@ session and leaves the connection open: that page says for ever that it runs, an
 a bad network that moves a slider gets there in seconds.
 
 Here what has not been taken is kept up to a limit in bytes. Beyond it the connection is closed, and a closed connection
-cures itself: the browser connects anew, finds its session, and asks for the page as its controls stand.
+cures itself: the browser connects anew, finds its session, and asks for the page as its controls stand. It asks only if it
+knows that a run was going on, and the word of that may be among what it did not take; so that is said last.
 """
 
 from __future__ import annotations
@@ -14,6 +15,7 @@ import asyncio
 import contextlib
 
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
+from streamlit.proto.ForwardMsg_pb2 import ForwardMsg
 
 LIMIT = 4 * 2**20
 """Bytes kept for one viewer: some twenty runs of the largest page."""
@@ -56,14 +58,20 @@ class _Box:
         self._kept.put_nowait(message)
         if self._size > LIMIT:
             await self.end()
-            # it waits until the connection takes something again
-            self._work = asyncio.create_task(self._send({"type": "websocket.close", "code": TOO_SLOW, "reason": "too slow"}))
+            self._work = asyncio.create_task(self._cut())
 
     async def end(self) -> None:
         self._open, self._kept = False, asyncio.Queue()
         self._work.cancel()
         with contextlib.suppress(asyncio.CancelledError, OSError):
             await self._work
+
+    async def _cut(self) -> None:
+        """Waits until the connection takes something again."""
+        running = ForwardMsg()
+        running.session_status_changed.script_is_running = True
+        await self._send({"type": "websocket.send", "bytes": running.SerializeToString()})
+        await self._send({"type": "websocket.close", "code": TOO_SLOW, "reason": "too slow"})
 
     async def _pour(self) -> None:
         try:

@@ -25,6 +25,7 @@ PAGE = "_page"
 PROBLEMS = "_problems"
 SEEN = "_seen"
 WRITTEN = "_written"
+CONNECTION = "_connection"
 OWN_LANG = "_own_lang"
 PAGES = "_pages"
 TAKE_HOME = "take_home"
@@ -65,6 +66,7 @@ def begin(page: str) -> None:
         session[MOVES] = moves() + 1
     session[PAGE] = page
     session[SEEN] = raw
+    session[CONNECTION] = _connection()
 
 
 def language_hint() -> str:
@@ -165,9 +167,12 @@ def is_echo(widget: str, value: Any) -> bool:
     A browser sends all controls with each message, and has not yet seen what we set after the message before it. With a
     key held down the second control of a setting would so undo the steps of the first. Where both say something old, as
     when the first goes back and forth, the one in the viewer's hand is believed. Two quick steps of the first that cancel
-    out leave a message in which only the second seems to have moved; no hand changes controls that fast.
+    out leave a message in which only the second seems to have moved; no hand changes controls that fast. And a browser that
+    comes back after its connection has ended says what its controls showed when it ended: nobody could move one meanwhile.
     """
     session = st.session_state
+    if session.get(CONNECTION) != _connection() and _showed(widget, value, math.inf):
+        return True
     drawn = session.get(DRAWN, {})
     in_hand, at = session.get(IN_HAND, (None, -math.inf))
     if widget != in_hand and time.monotonic() - at < HASTE and _showed(widget, value, STALE, by_us=True):
@@ -272,6 +277,11 @@ def _says_the_screen(address: dict[str, list[str]]) -> bool:
 
 def _browser_language() -> str:
     return "es" if (st.context.locale or "").lower().startswith("es") else "en"
+
+
+def _connection() -> str | None:
+    """What tells one connection of a session's browser from the next."""
+    return st.context.headers.get("Sec-WebSocket-Key")
 
 
 def _went_back() -> bool:
