@@ -6,7 +6,8 @@ import asyncio
 import contextlib
 import sys
 import time
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Coroutine
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 
@@ -42,10 +43,16 @@ class Line:
         self.took.append(message)
 
 
+def run(work: Coroutine[Any, Any, Any]) -> Any:
+    """On a thread of its own: the browser of other tests keeps a loop on this one."""
+    with ThreadPoolExecutor(1) as thread:
+        return thread.submit(asyncio.run, work).result()
+
+
 def served(app: Callable[[Line, Callable[..., Awaitable[None]]], Awaitable[None]]) -> Line:
     """Runs an app behind an outbox; the app gets the line too, to open it or to cut it."""
 
-    async def run() -> Line:
+    async def serve() -> Line:
         line = Line()
 
         async def asgi(scope: Any, receive: Any, send: Callable[..., Awaitable[None]]) -> None:
@@ -57,7 +64,7 @@ def served(app: Callable[[Line, Callable[..., Awaitable[None]]], Awaitable[None]
         await asyncio.wait_for(outbox.Outbox(asgi)(SCOPE, nothing, line.send), 5)
         return line
 
-    return asyncio.run(run())
+    return run(serve())
 
 
 async def a_while() -> None:
@@ -136,7 +143,7 @@ def test_what_is_no_websocket_passes_by() -> None:
     async def asgi(scope: Any, receive: Any, send: Any) -> None:
         seen.append((receive, send))
 
-    asyncio.run(outbox.Outbox(asgi)({"type": "http"}, "receive", "send"))
+    run(outbox.Outbox(asgi)({"type": "http"}, "receive", "send"))
     assert seen == [("receive", "send")]
 
 

@@ -16,6 +16,8 @@ of dicts:
     naive_factor    naive does 1/naive_factor of the work, for cases that would take minutes (default 1)
     memory_mb       most extra memory `ours` may take, in MiB (default: not measured)
     warm            a tiny version of ours, run before memory is measured so that libraries are loaded (default ours)
+    wall            True for wall-clock, where another device computes and this thread only waits (default False)
+    steps           steps that one call trains; the note then says steps a second of both (default: none)
     note            a few words for the table (default "")
 
 Timing: one torch thread; thread CPU time, which other programs on a shared machine do not stretch; naive and ours take
@@ -63,13 +65,13 @@ def finished(topic: str) -> list[dict]:
     return [dict.fromkeys(COLUMNS, "") | line for line in lines]
 
 
-def seconds(call, at_least: float = 0.0) -> float:
-    """Thread CPU seconds of one call, averaged over as many calls as `at_least` seconds need."""
-    start, calls = time.thread_time(), 0
+def seconds(call, at_least: float = 0.0, clock=time.thread_time) -> float:
+    """Seconds of one call by `clock`, averaged over as many calls as `at_least` seconds need."""
+    start, calls = clock(), 0
     while True:
         call()
         calls += 1
-        spent = time.thread_time() - start
+        spent = clock() - start
         if spent >= at_least:
             return spent / calls
 
@@ -78,9 +80,10 @@ def ratio(case: dict) -> tuple[float, list[float], list[float]]:
     """Median ratio of the pairs, and the two lists of seconds."""
     case["ours"]()                                       # load libraries and fill caches outside the clock
     naive, ours = [], []
+    clock = time.perf_counter if case.get("wall") else time.thread_time
     for _ in range(case.get("repeats", 5)):
-        naive.append(seconds(case["naive"]) * case.get("naive_factor", 1))
-        ours.append(seconds(case["ours"], at_least=0.05))
+        naive.append(seconds(case["naive"], clock=clock) * case.get("naive_factor", 1))
+        ours.append(seconds(case["ours"], 0.05, clock))
     return stats.median(a / b for a, b in zip(naive, ours)), naive, ours
 
 
@@ -112,6 +115,11 @@ def row(topic: str, index: int, case: dict) -> dict:
         target = case["target"]
         line |= {"target": f"{target:g}x" if target else "", "measured": f"{middle:.3g}x", "pairs": str(len(ours)),
                  "naive ms": f"{1e3 * stats.median(naive):.4g}", "ours ms": f"{1e3 * stats.median(ours):.4g}"}
+        if "steps" in case:
+            pace = [f"{case['steps'] / stats.median(part):,.0f}" for part in (naive, ours)]
+            line["note"] = "; ".join(filter(None, (line["note"], f"steps/s: naive {pace[0]}, ours {pace[1]}")))
+        if case.get("wall"):
+            line["note"] += "; wall" if line["note"] else "wall"
     if "memory_mb" in case:
         line["extra MiB"] = f"{memory(topic, index):.1f} (at most {case['memory_mb']:g})"
     return line

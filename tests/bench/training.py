@@ -74,16 +74,17 @@ def gpu_cases() -> list[dict]:
     one, eager, many, notebook = trainer(1, True), trainer(1, False), trainer(4096, True), Notebook()
     return [
         dict(name="GPU, cat-sat, one run, 160 steps: graph against eager", target=4, naive=rewound(eager),
-             ours=rewound(one)),
+             ours=rewound(one), wall=True, steps=160),
         dict(name="GPU, cat-sat, 4,096 runs, 160 steps each", target=1000, naive_factor=4096,
-             naive=lambda: notebook.steps(160), ours=rewound(many), note="naive: the notebook's on the CPU, times 4,096"),
+             naive=lambda: notebook.steps(160), ours=rewound(many), wall=True, steps=160 * 4096,
+             note="naive: the notebook's on the CPU, times 4,096; steps of all runs together"),
     ]
 
 
 def cases() -> list[dict]:
     notebook, one, some, many = Notebook(), Ours(None), Ours(64), Ours(1024)
     return [
-        dict(name="cat-sat, one run, 100 steps", target=1.6, repeats=9,
+        dict(name="cat-sat, one run, 100 steps", target=1.6, repeats=9, steps=100,
              naive=lambda: notebook.steps(100), ours=lambda: one.steps(100)),
         dict(name="cat-sat, 64 runs, 100 steps each", target=45, repeats=9, naive_factor=64,
              naive=lambda: notebook.steps(100), ours=lambda: some.steps(100), note="naive: one run, times 64"),
