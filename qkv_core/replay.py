@@ -65,26 +65,27 @@ def read(config: Config, seed: int, example: int, dtype: torch.dtype = torch.flo
     return inputs(config.net(config.arms[0]), tokens[None], 1, dtype), target, words(config.task, tokens[0])
 
 
-def on_the_subject(config: Config, arm: int, seed: int, theta: Tensor, examples: int = 32) -> float:
-    """Return which share of its weight the answering row gives to the tokens that hold the answer, averaged over examples.
+def on_the_subject(config: Config, arm: int, theta: Tensor, examples: int = 32) -> Tensor:
+    """Return which share of its weight the answering row of each run gives to the tokens that hold the answer.
 
-    Of several heads the one that gives most counts, in the last layer.
+    Averaged over examples that are never trained on; in the last layer, and of several heads the one that gives most.
 
     Args:
-        config: Config of a task with a subject. arm, seed: int, places in it. theta: tensor (P,) on the CPU.
-        examples: int, how many of those that are never trained on.
+        config: Config of a task with a subject. arm: int, place in it. theta: tensor (seeds, P) on the CPU.
+    Returns:
+        tensor (seeds,), 0 to 1.
     Raises:
         ValueError: for a task whose answer does not stand in the same places each time.
     """
     net, factor = config.net(config.arms[arm]), config.factor(config.arms[arm])
     if net.task is None or not net.task.subject:
         raise ValueError(f"task must be one whose answer stands in the same places; got {config.task!r}")
-    tokens = batches(config.task, config.seeds[seed], -1, config.batch)[0].flatten(0, 1)[:examples]
-    x = inputs(net, tokens[None], 1, theta.dtype)
+    tokens = [batches(config.task, seed, -1, config.batch)[0].flatten(0, 1)[:examples] for seed in config.seeds]
+    x = inputs(net, torch.stack(tokens), 1, theta.dtype)
     with torch.no_grad():
-        _, weights = forward(net, theta[None], theta.new_full((1, 1, 1), factor), x, net.allowed())
-    row = weights[-1][0, :, :, -1]                                                       # (examples, h, T)
-    return row[..., list(net.task.subject)].sum(-1).amax(-1).mean().item()
+        _, weights = forward(net, theta, theta.new_full((len(theta), 1, 1), factor), x, net.allowed())
+    row = weights[-1][:, :, :, -1]                                                       # (seeds, examples, h, T)
+    return row[..., list(net.task.subject)].sum(-1).amax(-1).mean(-1)
 
 
 def look(config: Config, arm: int, seed: int, theta: Tensor, step: int, example: int, replayed: int = 0,

@@ -221,6 +221,12 @@ class Trainer:
         gaps = (again - then).abs()[torch.isfinite(again) & torch.isfinite(then)]
         return step, replay.theta.clone(), step - begun, gaps.max().item() if len(gaps) else 0.0
 
+    def weights_now(self, arm: int) -> Tensor:
+        """Return the present weights of every run of an arm: tensor (seeds, P) on the CPU, a copy."""
+        S = len(self.config.seeds)
+        states = self._mirror or self._lockstep.state()
+        return torch.cat([self._state_of(arm * S + seed, states)["theta"] for seed in range(S)])
+
     def _state_of(self, run: int, states: list[dict[str, Tensor]]) -> dict[str, Tensor]:
         g, state = next((g, state) for g, state in zip(self._lockstep.groups, states) if run in g.runs)
         i = g.runs.index(run)

@@ -15,7 +15,7 @@ from qkv_core.lockstep import MEASURES, build
 from qkv_core.masks import MASKS
 from qkv_core.nets import Net, forward, inputs, row_shares, sharpness, start
 from qkv_core.records import SOLVED_ACCURACY, SOLVED_LOSS, History
-from qkv_core.replay import look, on_the_subject
+from qkv_core.replay import on_the_subject
 from qkv_core.tasks import BLOCK, TASKS, batches, task
 from qkv_core.training import WITH_AND_WITHOUT, Arm, Config, Trainer, gradient_step, wilson_interval
 from qkv_core.triad import cat_sat
@@ -781,13 +781,17 @@ def test_a_lower_rate_rescues_what_a_high_one_loses_without_the_scale():
 
 
 def test_where_the_answer_stands_is_asked_only_of_a_task_that_says_so():
-    config = Trainer("agreement", d_k=8, heads=2, seeds=2, device="cpu").config
-    theta = start(config.net(config.arms[0]), 1)
-    share = on_the_subject(config, 0, 1, theta, 5)
-    maps = [look(config, 0, 1, theta, 0, n).weights[-1][:, -1, :2].sum(-1).max() for n in range(5)]     # the best head
-    assert_close(share, sum(maps) / 5, 1e-6)
+    trainer = Trainer("agreement", d_k=8, heads=2, seeds=3, device="cpu", arms=(Arm("one"), Arm("two", layers=2)))
+    trainer.advance(3)
+    for arm in range(2):                                                # the arms have different numbers of weights
+        theta = trainer.weights_now(arm)
+        shares = on_the_subject(trainer.config, arm, theta, 5)
+        for seed in range(3):
+            assert torch.equal(theta[seed], trainer.weights_at(arm=arm, seed=seed)[1])
+            maps = [trainer.at(arm=arm, seed=seed, example=n).weights[-1][:, -1, :2].sum(-1).max() for n in range(5)]
+            assert_close(shares[seed], sum(maps) / 5, 1e-6)
     with pytest.raises(ValueError, match="stands in the same places; got 'reverse'"):
-        on_the_subject(Trainer("reverse", seeds=1, device="cpu").config, 0, 0, theta)
+        on_the_subject(Trainer("reverse", seeds=1, device="cpu").config, 0, theta)
 
 
 @pytest.mark.parametrize("key", ["reverse", "key_value"])

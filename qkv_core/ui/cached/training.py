@@ -90,12 +90,9 @@ def readable(trainer: Trainer | None) -> tuple[tuple[int, int], ...]:
     """(runs whose map points to the subject, runs) of the solved ones of each arm; () where the task has no subject."""
     if trainer is None or not trainer.step or not getattr(TASKS.get(trainer.config.task), "subject", ()):
         return ()
-    out = []
-    for arm, row in enumerate(trainer.records(trainer.step - 1).solved[0].tolist()):
-        seeds = [seed for seed, solved in enumerate(row) if solved]
-        shares = (on_the_subject(trainer.config, arm, seed, trainer.weights_at(arm=arm, seed=seed)[1], EXAMPLES) for seed in seeds)
-        out.append((sum(share >= READABLE for share in shares), len(seeds)))
-    return tuple(out)
+    solved = trainer.records(trainer.step - 1).solved[0]                                 # (arms, seeds)
+    shares = [on_the_subject(trainer.config, arm, trainer.weights_now(arm), EXAMPLES) for arm in range(len(solved))]
+    return tuple((int((share[right] >= READABLE).sum()), int(right.sum())) for share, right in zip(shares, solved))
 
 
 def average_gradient(records: Records, arm: int) -> float:
