@@ -7,6 +7,7 @@ from typing import Any
 
 import pytest
 
+from qkv_core import settings
 from qkv_core.ui import state
 
 
@@ -89,3 +90,62 @@ def test_after_a_new_connection_a_control_that_repeats_the_past_is_an_echo_howev
     state.st.context.headers["Sec-WebSocket-Key"] = "another"
     assert state.is_echo("tau_page", 1.15)
     assert not state.is_echo("tau_page", 1.7)  # moved before the connection ended, and heard only now
+
+
+class Address(dict):
+    """What the browser said of its address in this message; `written` is what we told it."""
+
+    def __init__(self) -> None:
+        self.written: list[dict[str, Any]] = []
+
+    def get_all(self, key: str) -> list[str]:
+        return self[key]
+
+    def from_dict(self, params: dict[str, Any]) -> None:
+        self.written.append(dict(params))
+        self.hears(**params)
+
+    def hears(self, **params: list[str]) -> None:
+        self.clear()
+        self.update(params)
+
+
+@pytest.fixture
+def address(session: dict[str, Any]) -> Address:
+    """The address of a viewer of the variance page."""
+    state.st.query_params = made = Address()
+    session |= {state.VALUES: {**settings.defaults(), "lang": "en"}, state.OWN_LANG: "en", state.PAGE: "variance", state.PROBLEMS: ()}
+    return made
+
+
+def run(address: Address, said: dict[str, list[str]], d_k: int) -> None:
+    """A message in which the browser's address is `said` and its viewer has chosen d_k."""
+    address.hears(**said)
+    state.put(d_k=d_k)
+    state.begin("variance")
+    state.write_address()
+
+
+@pytest.mark.parametrize(("first", "said"), [(16, {}), (64, {"d_k": ["16"]})], ids=["another", "the bare one"])
+def test_an_address_on_its_way_is_followed_by_the_one_that_holds_although_the_browser_still_has_it(
+    address: Address, first: int, said: dict[str, list[str]]
+) -> None:
+    run(address, said, 16 if said else 64)
+    assert address.written == []
+    run(address, said, first)
+    run(address, said, 80 - first)  # back, before the browser has taken the address
+    there, here = {"d_k": ["16"]}, {}
+    assert address.written == ([there, here] if first == 16 else [here, there])
+    run(address, said, 80 - first)  # it has taken the last one
+    run(address, said, 80 - first)
+    assert len(address.written) == 2
+
+
+def test_going_back_to_a_link_with_every_value_writes_nothing_over_it(address: Address, monkeypatch: pytest.MonkeyPatch) -> None:
+    full = {key: [token] for key, token in settings.format(state.values(), "variance", full=True).items()}
+    run(address, full, 64)
+    run(address, full, 16)
+    assert address.written == [{"d_k": ["16"]}]
+    monkeypatch.setattr(state, "_went_back", lambda: True)
+    run(address, full, 16)
+    assert state.get("d_k") == 64 and len(address.written) == 1

@@ -56,6 +56,7 @@ def begin(page: str) -> None:
         session[PROBLEMS] = ()
     moved = not fresh and session[PAGE] != page and bool(raw) and raw != session[SEEN]
     if fresh or moved or _went_back():
+        session[WRITTEN] = None  # the browser has gone elsewhere since
         values, problems = settings.parse(raw, page)
         mine = settings.known(page)
         default = {**settings.defaults(), "lang": session[OWN_LANG]}
@@ -221,8 +222,8 @@ def write_address() -> None:
     have to take an address that we wrote before; then the one that holds is written after it, although the browser has it."""
     wanted = {key: [token] for key, token in parameters(page()).items()}
     address = _address()
-    on_its_way = st.session_state.get(WRITTEN) or wanted
-    if address != wanted and not _says_the_screen(address) or on_its_way != wanted:
+    on_its_way = st.session_state.get(WRITTEN)
+    if address != wanted and not _says_the_screen(address) or on_its_way not in (None, wanted):
         st.query_params.from_dict(wanted)
         st.session_state[SEEN] = st.session_state[WRITTEN] = wanted
 

@@ -227,6 +227,19 @@ def test_back_from_a_shared_link_leads_out_and_not_in_a_circle(chromium: Any, se
         v.page.wait_for_url("**/variance?d_k=8")
 
 
+def test_back_from_a_step_on_a_shared_link_leads_to_the_link_and_then_out(chromium: Any, server: Server) -> None:
+    with visitor(chromium, server.url) as v:
+        v.open("/variance?d_k=8")
+        v.open("/saturation?v=1&d_k=16&heads=8&tau=1.00&mask=none&scale=sqrt_dk&seed=42&lang=en&device=auto")
+        v.press("d_k", "ArrowRight")
+        v.page.go_back()
+        v.page.wait_for_url("**v=1&d_k=16**")
+        v.settled()
+        assert v.shown("d_k") == "16" and v.parameter("v") == "1"
+        v.page.go_back()
+        v.page.wait_for_url("**/variance?d_k=8")
+
+
 def test_bad_links_get_a_working_page_and_load_nothing_from_outside(chromium: Any, server: Server) -> None:
     bad = "%3Cimg%20src%3Dx%20onerror%3Dalert(1)%3E%20!%5Bx%5D(http%3A%2F%2Fexample.invalid%2Ft.png)"
     with visitor(chromium, server.url) as v:
