@@ -61,11 +61,11 @@ def lines(
     )
     shape = alt.Shape("arm:N", scale=alt.Scale(domain=codes, range=list(MARK[: len(arms)])), legend=mark)
     dash = alt.StrokeDash("arm:N", scale=alt.Scale(domain=codes, range=list(DASH[: len(arms)])), legend=None)
-    x = alt.X("step:Q", title=x_title, scale=alt.Scale(domain=[0, end], nice=False), axis=alt.Axis(tickMinStep=1, tickCount=6, format=",d", grid=False))
+    x = alt.X("step:Q", title=x_title, scale=alt.Scale(domain=[0, end], nice=False, padding=6), axis=alt.Axis(tickMinStep=1, tickCount=6, format=",d", grid=False))
     if share:
-        scale, axis = alt.Scale(domain=[0, 1], nice=False), alt.Axis(tickCount=3, format=".0%")
+        scale, axis = alt.Scale(domain=[0, 1], nice=False, padding=6), alt.Axis(tickCount=3, format=".0%")
     elif log:
-        scale = alt.Scale(type="log", nice=False)
+        scale = alt.Scale(type="log", nice=True)  # whole decades: there is a number on the axis however little the measure moves
         axis = alt.Axis(values=TICKS, format="~g", labelOverlap="parity")
     else:
         scale, axis = alt.Scale(zero=True), alt.Axis(tickCount=4, format="~g")
