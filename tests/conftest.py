@@ -78,6 +78,26 @@ class Server:
         self._log.close()
 
 
+IMPATIENT = """
+import socket, sys
+import uvicorn
+sys.path.insert(0, ".")
+from qkv_core.ui import outbox
+outbox.LIMIT = 100_000
+door = socket.create_server(("127.0.0.1", {port}))
+door.setsockopt(socket.SOL_SOCKET, socket.SO_SNDBUF, 16_384)
+uvicorn.Server(uvicorn.Config("dashboard:app", ws="websockets-sansio")).run([door])
+"""
+
+
+@pytest.fixture
+def impatient(tmp_path: Path) -> Iterator[Server]:
+    """The app on a connection that holds little, keeping less than a run of the heads page for a viewer who doesn't take it."""
+    running = Server(tmp_path, sys.executable, "-c", IMPATIENT)
+    yield running
+    running.stop()
+
+
 @pytest.fixture(scope="session")
 def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
     running = Server(tmp_path_factory.mktemp("server"))

@@ -4,11 +4,9 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
-import sys
 import time
 from collections.abc import Awaitable, Callable, Coroutine
 from concurrent.futures import ThreadPoolExecutor
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -147,22 +145,10 @@ def test_what_is_no_websocket_passes_by() -> None:
     assert seen == [("receive", "send")]
 
 
-@pytest.fixture
-def small(tmp_path: Path) -> Any:
-    """The app with room for a run and a half of the heads page."""
-    start = (
-        "import sys; sys.path.insert(0, '.'); from qkv_core.ui import outbox; outbox.LIMIT = 250_000; import uvicorn; "
-        "uvicorn.run('dashboard:app', host='127.0.0.1', port={port}, ws='websockets-sansio')"
-    )
-    running = Server(tmp_path, sys.executable, "-c", start)
-    yield running
-    running.stop()
-
-
-def test_a_viewer_who_did_not_listen_for_a_while_is_answered_or_let_go_but_never_forgotten(small: Server) -> None:
+def test_a_viewer_who_did_not_listen_for_a_while_is_answered_or_let_go_but_never_forgotten(impatient: Server) -> None:
     ask = BackMsg()
     ask.rerun_script.page_name = "heads"
-    with Viewer(small.port) as viewer:
+    with Viewer(impatient.port) as viewer:
         viewer.run("heads")
         with pytest.raises(ConnectionClosed) as closed:
             for _ in range(5):
@@ -171,9 +157,9 @@ def test_a_viewer_who_did_not_listen_for_a_while_is_answered_or_let_go_but_never
                     time.sleep(0.15)
                 assert answers(viewer)
     assert closed.value.rcvd.code == outbox.TOO_SLOW
-    with Viewer(small.port) as again:
+    with Viewer(impatient.port) as again:
         again.run("heads")
-    assert "Traceback" not in small.log()
+    assert "Traceback" not in impatient.log()
 
 
 def answers(viewer: Viewer) -> int:

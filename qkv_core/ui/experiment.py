@@ -58,7 +58,7 @@ def scene() -> Scene:
     mine = player.of(PAGE)
     mine.touch()
     wanted = plan(values())
-    mine.until, mine.speed = state.get("tr_until"), state.get("tr_speed")
+    _pace(mine)
     if mine.trainer is None:
         mine.make = lambda: _build(mine, wanted)
         return Scene(mine, wanted, wanted, False)
@@ -68,6 +68,11 @@ def scene() -> Scene:
         _rates(mine, wanted)
     shown = kept.plan if changed else wanted
     return Scene(mine, wanted, shown, changed)
+
+
+def _pace(mine: player.Player) -> None:
+    """How far to play, and how fast."""
+    mine.until, mine.speed = state.get("tr_until"), state.get("tr_speed")
 
 
 def _build(mine: player.Player, wanted: Plan) -> Any:
@@ -105,7 +110,7 @@ def start() -> None:
     """Drops the run on screen and begins the one that the settings ask for."""
     mine = player.of(PAGE)
     mine.reset()
-    mine.until, mine.speed = state.get("tr_until"), state.get("tr_speed")  # the next run of the page is too late: play sets its goal now
+    _pace(mine)  # play sets its goal now; the next run of the page is too late
     mine.play()
 
 

@@ -4,10 +4,8 @@ from __future__ import annotations
 
 import contextlib
 import socket
-import sys
 import threading
 from collections.abc import Iterator
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -19,17 +17,6 @@ pytestmark = pytest.mark.browser
 
 SMALL = 16_384
 """Bytes that the line itself holds, so that what it doesn't take waits in the server."""
-IMPATIENT = f"""
-import socket, sys
-import uvicorn
-sys.path.insert(0, ".")
-from qkv_core.ui import outbox
-outbox.LIMIT = 100_000
-door = socket.create_server(("127.0.0.1", {{port}}))
-door.setsockopt(socket.SOL_SOCKET, socket.SO_SNDBUF, {SMALL})
-uvicorn.Server(uvicorn.Config("dashboard:app", ws="websockets-sansio")).run([door])
-"""
-"""The app, keeping less than a run of the heads page for a viewer who doesn't take it."""
 
 
 class SlowLine:
@@ -70,9 +57,8 @@ class SlowLine:
 
 @pytest.fixture
 def line(server: Server) -> Iterator[SlowLine]:
-    made = SlowLine(server.port)
-    yield made
-    made.close()
+    with contextlib.closing(SlowLine(server.port)) as made:
+        yield made
 
 
 @pytest.mark.parametrize(("path", "steps", "ends"), [("/", 8, "1.00"), ("/heads", 8, "1.00"), ("/saturation", 7, "1.05")])
@@ -96,27 +82,21 @@ def test_a_key_that_goes_back_and_forth_while_the_line_stands_still_leaves_one_t
         assert v.shown("tau") == v.parameter("tau") == f"{float(ends) + 0.05:.2f}"
 
 
-def test_a_line_that_stands_still_for_too_long_is_cut_and_the_browser_comes_back_by_itself(chromium: Any, tmp_path: Path) -> None:
-    server = Server(tmp_path, sys.executable, "-c", IMPATIENT)
-    line = SlowLine(server.port)
-    try:
-        with visitor(chromium, line.url) as v:
-            sockets: list[Any] = []
-            v.page.on("websocket", lambda ws: sockets.append(ws))
-            v.open("/heads")
-            v.slider("tau").focus()
-            line.flows.clear()
-            for _ in range(10):
-                v.slider("tau").press("ArrowRight", no_wait_after=True)
-                v.page.wait_for_timeout(400)
-            line.flows.set()
-            v.page.wait_for_timeout(3000)
-            v.settled()
-            assert [ws.is_closed() for ws in sockets] == [True, False]
-            assert v.shown("tau") == v.parameter("tau") == "1.50"
-            v.press("tau", "ArrowLeft")
-            assert v.shown("tau") == v.parameter("tau") == "1.45"
-        assert "Traceback" not in server.log()
-    finally:
-        line.close()
-        server.stop()
+def test_a_line_that_stands_still_for_too_long_is_cut_and_the_browser_comes_back_by_itself(chromium: Any, impatient: Server) -> None:
+    with contextlib.closing(SlowLine(impatient.port)) as line, visitor(chromium, line.url) as v:
+        sockets: list[Any] = []
+        v.page.on("websocket", lambda ws: sockets.append(ws))
+        v.open("/heads")
+        v.slider("tau").focus()
+        line.flows.clear()
+        for _ in range(10):
+            v.slider("tau").press("ArrowRight", no_wait_after=True)
+            v.page.wait_for_timeout(400)
+        line.flows.set()
+        v.page.wait_for_timeout(3000)
+        v.settled()
+        assert [ws.is_closed() for ws in sockets] == [True, False]
+        assert v.shown("tau") == v.parameter("tau") == "1.50"
+        v.press("tau", "ArrowLeft")
+        assert v.shown("tau") == v.parameter("tau") == "1.45"
+    assert "Traceback" not in impatient.log()
